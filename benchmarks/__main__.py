@@ -15,12 +15,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.measure import Run, alternating, machine, megabytes, python, run, seconds, table
+from benchmarks.measure import (
+    Run,
+    describe_machine,
+    format_table,
+    make_command,
+    megabytes,
+    run,
+    run_in_turn,
+    seconds,
+)
 from capeval import Tokenizer, tokenize
 from capeval.data.held_out import hold_out
 from capeval.datasets import coco
 from capeval.formats import write_candidates, write_references
-from capeval.resources.meteor import compiled_tables
+from capeval.resources.meteor import ensure_tables
 from capeval.tokenizers import TokenizedReferences
 from tests.conformance.spice import java
 
@@ -50,7 +59,7 @@ def main() -> None:
         "--images", type=int, nargs="+", default=[100_000], help="numbers of images for the part volume"
     )
     arguments = parser.parse_args()
-    print(f"{machine()}; {datetime.now(UTC).date()}; medians of {arguments.rounds} rounds\n")
+    print(f"{describe_machine()}; {datetime.now(UTC).date()}; medians of {arguments.rounds} rounds\n")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.parts or parts:
             made = parts[name](Path(folder), arguments.images if name == "volume" else arguments.rounds)
@@ -61,12 +70,12 @@ def main() -> None:
 def whole(folder: Path, rounds: int) -> str:
     """Time whole processes: reference, library, command line and bare kernels."""
     files = _write_files(folder)
-    references, candidates = hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.load_captions("val2014"), seed=0)
     lines = [str(folder / "references.tsv"), str(folder / "results.tsv")]
     tokens = TokenizedReferences(references, Tokenizer())
     _write_lines(lines[0], [(i, text) for i in range(len(tokens)) for text in tokens.native.of(i)])
     _write_lines(lines[1], list(enumerate(tokens.candidates(candidates).texts())))
-    runs = alternating(
+    runs = run_in_turn(
         {**_make_commands(files, FOUR), "bare kernels": [_build_kernels(), *lines, "1"]}, rounds
     )
     return _make_table(runs, FOUR)
@@ -74,15 +83,15 @@ def whole(folder: Path, rounds: int) -> str:
 
 def five(folder: Path, rounds: int) -> str:
     """Time whole processes including METEOR, with compiled tables."""
-    compiled_tables()
-    return _make_table(alternating(_make_commands(_write_files(folder), FIVE), rounds), FIVE)
+    ensure_tables()
+    return _make_table(run_in_turn(_make_commands(_write_files(folder), FIVE), rounds), FIVE)
 
 
 def _write_files(folder: Path) -> list[str]:
     """Write val2014 as files: the references, and one held-out caption per image."""
     files = [str(folder / "references.json"), str(folder / "results.json")]
     if not Path(files[1]).exists():
-        references, candidates = hold_out(coco.captions("val2014"), seed=0)
+        references, candidates = hold_out(coco.load_captions("val2014"), seed=0)
         write_references(references, files[0])
         write_candidates(candidates, files[1])
     return files
@@ -90,9 +99,9 @@ def _write_files(folder: Path) -> list[str]:
 
 def _make_commands(files: list[str], metrics: tuple[str, ...]) -> dict[str, list[str]]:
     return {
-        "pycocoevalcap": python(str(HERE / "reference.py"), *files, *metrics),
-        "capeval, a script": python(str(HERE / "library.py"), *files, *metrics),
-        "capeval score": python("-m", "capeval", "score", *files, "--metrics", ",".join(metrics)),
+        "pycocoevalcap": make_command(str(HERE / "reference.py"), *files, *metrics),
+        "capeval, a script": make_command(str(HERE / "library.py"), *files, *metrics),
+        "capeval score": make_command("-m", "capeval", "score", *files, "--metrics", ",".join(metrics)),
     }
 
 
@@ -109,18 +118,18 @@ def _make_table(runs: dict[str, list[Run]], metrics: tuple[str, ...]) -> str:
     parts = [json.loads(one.output) for one in runs["pycocoevalcap"]]
     detail = ", ".join(f"{name} {median(part[name] for part in parts):.2f}" for name in parts[0])
     header = [f"tokens, {', '.join(metrics)} on val2014", "seconds", "times as fast", "MB"]
-    return f"{table(header, rows)}\n\npycocoevalcap by part (seconds): {detail}"
+    return f"{format_table(header, rows)}\n\npycocoevalcap by part (seconds): {detail}"
 
 
 def meteor(folder: Path, rounds: int) -> str:
     """Time METEOR: all of val2014, single candidates by length, and table compilation."""
     files = _write_files(folder)
-    compiled_tables()
-    runs = alternating(
+    ensure_tables()
+    runs = run_in_turn(
         {
-            "reference": python(str(HERE / "reference.py"), *files, "METEOR"),
-            "ours": python("-m", "benchmarks.meteor", *files),
-            "tables": python("-m", "benchmarks.meteor_tables"),
+            "reference": make_command(str(HERE / "reference.py"), *files, "METEOR"),
+            "ours": make_command("-m", "benchmarks.meteor", *files),
+            "tables": make_command("-m", "benchmarks.meteor_tables"),
         },
         rounds,
     )
@@ -141,12 +150,12 @@ def meteor(folder: Path, rounds: int) -> str:
         f"tables: opened in {opening:.1f} ms, compiled in {compiling:.1f} s "
         f"with a peak of {megabytes(runs['tables']):.0f} MB",
     ]
-    return "\n\n".join([table(["METEOR on val2014", "seconds", "times as fast"], rows), *notes])
+    return "\n\n".join([format_table(["METEOR on val2014", "seconds", "times as fast"], rows), *notes])
 
 
 def spice(folder: Path, rounds: int) -> str:
     """Time SPICE and the Java program, warm and on all cores, from captions to tuples."""
-    rng, captions = random.Random(0), coco.captions("val2014")
+    rng, captions = random.Random(0), coco.load_captions("val2014")
     texts = sorted({" ".join(tokens) for tokens in tokenize([captions[image][0] for image in captions])})
     source, classes = folder / "captions.jsonl", folder / "classes"
     classes.mkdir()
@@ -154,8 +163,9 @@ def spice(folder: Path, rounds: int) -> str:
     cores = len(os.sched_getaffinity(0))
     # Java's first round is a warm-up, because of just-in-time compilation.
     theirs = java.command(classes, "time", str(source), "2", processors=cores)
-    runs = alternating(
-        {"Java": theirs, "capeval": python("-m", "benchmarks.spice", str(source), "3")}, max(1, rounds // 2)
+    runs = run_in_turn(
+        {"Java": theirs, "capeval": make_command("-m", "benchmarks.spice", str(source), "3")},
+        max(1, rounds // 2),
     )
     slow = median(float(one.output.split()[-1]) for one in runs["Java"])
     ours = [json.loads(one.output) for one in runs["capeval"]]
@@ -171,7 +181,7 @@ def spice(folder: Path, rounds: int) -> str:
     empty, warm = (median(one[store] for one in ours) for store in ("empty", "warm"))
     images = f"{ours[0]['images']} images of val2014"
     note = f"{images}: {empty:.2f} s with an empty parse cache, {warm:.2f} s with a warm one"
-    return f"{table(header, rows)}\n\n{note}"
+    return f"{format_table(header, rows)}\n\n{note}"
 
 
 def _write_lines(path: str, rows: list[tuple[int, str]]) -> None:
@@ -195,24 +205,24 @@ def _build_kernels() -> str:
 
 def start(_: Path, rounds: int) -> str:
     """Time the start of Python, the imports and the help, as whole processes."""
-    runs = alternating(
+    runs = run_in_turn(
         {
-            "python -c pass": python("-c", "pass"),
-            'python -c "import numpy"': python("-c", "import numpy"),
-            'python -c "import capeval"': python("-c", "import capeval"),
-            'python -c "from capeval import evaluate"': python("-c", "from capeval import evaluate"),
-            "capeval --help": python("-m", "capeval", "--help"),
+            "python -c pass": make_command("-c", "pass"),
+            'python -c "import numpy"': make_command("-c", "import numpy"),
+            'python -c "import capeval"': make_command("-c", "import capeval"),
+            'python -c "from capeval import evaluate"': make_command("-c", "from capeval import evaluate"),
+            "capeval --help": make_command("-m", "capeval", "--help"),
         },
         max(rounds, 11),
     )
     rows = [[name, f"{seconds(these):.3f}"] for name, these in runs.items()]
-    return table(["start", "seconds"], rows)
+    return format_table(["start", "seconds"], rows)
 
 
 def minibatch(_: Path, __: int) -> str:
     """Time prepared CIDEr-D on minibatches of samples."""
-    ours = json.loads(run(python("-m", "benchmarks.minibatch")).output)
-    theirs = json.loads(run(python("-m", "benchmarks.minibatch_reference")).output)
+    ours = json.loads(run(make_command("-m", "benchmarks.minibatch")).output)
+    theirs = json.loads(run(make_command("-m", "benchmarks.minibatch_reference")).output)
     fast, slow = median(ours["milliseconds"]), median(theirs["milliseconds"])
     rows = [
         ["prepared CIDEr-D, including tokenization", f"{fast:.2f}", f"{slow / fast:.0f}"],
@@ -220,40 +230,42 @@ def minibatch(_: Path, __: int) -> str:
     ]
     grown = f"memory after the first batch {ours['before']:.1f} MB, after 2,000 more {ours['after']:.1f} MB"
     header = ["minibatch of 100 images x 5 samples", "milliseconds", "times as fast"]
-    return f"{table(header, rows)}\n\n{grown}"
+    return f"{format_table(header, rows)}\n\n{grown}"
 
 
 def growth(_: Path, __: int) -> str:
     """Time the evaluation per image for different numbers of images."""
-    rows = json.loads(run(python("-m", "benchmarks.growth")).output)
+    rows = json.loads(run(make_command("-m", "benchmarks.growth")).output)
     names = list(rows[0]["seconds"])
     cells = [
         [f"{row['images']:,}", *(f"{1e6 * row['seconds'][name] / row['images']:.1f}" for name in names)]
         for row in rows
     ]
-    return table(["images of train2014, microseconds per image", *names], cells)
+    return format_table(["images of train2014, microseconds per image", *names], cells)
 
 
 def arrow(_: Path, __: int) -> str:
     """Time the conversion of an Arrow table to native captions."""
-    found = json.loads(run(python("-m", "benchmarks.arrow")).output)
+    found = json.loads(run(make_command("-m", "benchmarks.arrow")).output)
     slow = found["milliseconds"]["lists"]["median"]
     rows = [
         [name, f"{times['median']:.1f}", f"{times['least']:.1f}", f"{slow / times['median']:.1f}"]
         for name, times in found["milliseconds"].items()
     ]
-    return table([f"{found['images']:,} images, Arrow", "milliseconds", "minimum", "times as fast"], rows)
+    return format_table(
+        [f"{found['images']:,} images, Arrow", "milliseconds", "minimum", "times as fast"], rows
+    )
 
 
 def volume(folder: Path, sizes: list[int]) -> str:
     """Time many images in shards on all cores, and extrapolate to 10^9 images."""
-    compiled_tables()
+    ensure_tables()
     rows = []
     for images in sizes:
         shards = folder / f"{images}"
-        run(python("-m", "benchmarks.shards", str(shards), "--images", str(images)))
+        run(make_command("-m", "benchmarks.shards", str(shards), "--images", str(images)))
         for metrics in (FOUR, FIVE):
-            found = json.loads(run(python("-m", "benchmarks.volume", str(shards), *metrics)).output)
+            found = json.loads(run(make_command("-m", "benchmarks.volume", str(shards), *metrics)).output)
             growth = "" if found["growth"] is None else f"{found['growth']:.3f}"
             hours = 1e9 * found["processor"] / images / 3600
             cells = [f"{found[name]:.0f}" for name in ("wall", "processor", "worker", "driver")]
@@ -261,7 +273,7 @@ def volume(folder: Path, sizes: list[int]) -> str:
         shutil.rmtree(shards)
     header = ["images", "metrics", "seconds", "core-seconds", "MB per worker", "MB of the driver"]
     header += ["last shard / tenth", "core-hours for 10^9"]
-    rate = json.loads(run(python("-m", "benchmarks.spice_rate")).output)
+    rate = json.loads(run(make_command("-m", "benchmarks.spice_rate")).output)
     captions = rate["captions_an_image"]
     second = rate["captions"] / rate["core_seconds"]
     # Estimated from the parsing rate, which dominates the cost: parsing all captions would take a day.
@@ -271,7 +283,7 @@ def volume(folder: Path, sizes: list[int]) -> str:
         f"SPICE without a parse cache: {second:.1f} captions per core-second (measured on {rate['captions']}"
         f" captions); {captions:.1f} captions per image"
     )
-    return f"{table(header, rows)}\n\n{note}"
+    return f"{format_table(header, rows)}\n\n{note}"
 
 
 if __name__ == "__main__":

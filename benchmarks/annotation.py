@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
-from benchmarks.measure import machine, python, run, start_server, table
+from benchmarks.measure import describe_machine, format_table, make_command, run, start_server
 from capeval_server.commands.common import set_up
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def main() -> None:
         folder = Path(name)
         os.environ["CAPEVAL_SERVER_DATA"] = str(folder / "data")
         _write_campaign(folder, arguments.pairs)
-        server = python("-m", "capeval_server")
+        server = make_command("-m", "capeval_server")
         run([*server, "migrate"])
         _print_step("creating the campaign")
         made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
@@ -97,7 +97,7 @@ def main() -> None:
         _print_step("requesting the organizers' pages")
         seen = _time_pages()
     assert "all holds" in audited.output, audited.output
-    print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
+    print(f"{describe_machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
     rows = [
         ["creating the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
         ["assigning an item, all slots open: median", f"{_format_percentile(times, 50)} ms"],
@@ -108,7 +108,7 @@ def main() -> None:
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
         *([f"organizers' page: {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
     ]
-    print(table(["measurement", "value"], rows))
+    print(format_table(["measurement", "value"], rows))
 
 
 def _print_step(what: str) -> None:
@@ -140,7 +140,7 @@ def _open_campaign() -> Campaign:
     campaign = Campaigns.objects.get(slug="large")
     campaign = lifecycle.change_state(None, campaign, "open")
     for token in enrollment.invite(None, campaign, WORKERS):
-        enrollment.agree(enrollment.invited(campaign, token), 1)
+        enrollment.agree(enrollment.get_invited(campaign, token), 1)
     return campaign
 
 
@@ -148,7 +148,7 @@ def _time_assignment() -> list[float]:
     """Return the seconds to assign an item, for each worker in turn, in 10 rounds."""
     from django.db import transaction
 
-    from capeval_server.annotation.core.slots import recount
+    from capeval_server.annotation.core.slots import update_free_counts
     from capeval_server.annotation.models import Assignment, Item
     from capeval_server.annotation.responses import assignment
 
@@ -157,13 +157,13 @@ def _time_assignment() -> list[float]:
     for _ in range(10):
         for worker in workers:
             start = time.perf_counter()
-            (held,) = assignment.work(worker).assignments
+            (held,) = assignment.assign_work(worker).assignments
             times.append(time.perf_counter() - start)
             assignment.set_aside(held, "skipped")
     with transaction.atomic():
         items = list(Assignment.objects.values_list("item", flat=True))
         Assignment.objects.all().delete()
-        recount(items)
+        update_free_counts(items)
     assert not Item.objects.exclude(free=VOTES).exists()
     return times
 
@@ -196,7 +196,7 @@ def _time_answers() -> list[float]:
     campaign = Campaign.objects.get(slug="large")
     tokens = enrollment.invite(None, campaign, WORKERS)
     for token in tokens:
-        enrollment.agree(enrollment.invited(campaign, token), 1)
+        enrollment.agree(enrollment.get_invited(campaign, token), 1)
     address, server = start_server()
     times: list[float] = []
     try:
@@ -248,7 +248,7 @@ def _post(client: httpx.Client, address: str, content: object) -> Any:
 def _fill_slots() -> int:
     from django.db import connection, transaction
 
-    from capeval_server.annotation.core.digests import digest_of
+    from capeval_server.annotation.core.digests import compute_digest
     from capeval_server.annotation.models import Response
 
     sqlite = connection.vendor == "sqlite"
@@ -257,7 +257,7 @@ def _fill_slots() -> int:
         "lease": "lower(hex(randomblob(16)))" if sqlite else "gen_random_uuid()",
         "now": "'2026-01-01 00:00:00'",
         "answer": json.dumps({"choice": "first"}),
-        "digest": digest_of({"choice": "first"}),
+        "digest": compute_digest({"choice": "first"}),
     }
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in FILL:

@@ -22,7 +22,7 @@ ROUNDS = 15
 
 def main() -> None:
     """Time both ways in turn, on as many images as a shard of val2014 contains."""
-    references, candidates = hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.load_captions("val2014"), seed=0)
     ids = references.image_ids[:IMAGES]
     table = pa.table(
         {

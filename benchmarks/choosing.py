@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from capeval.datasets.open_images import ObjectAnnotations, load_boxes, load_rotations
-from capeval.datasets.selection import choice_statistics, choose_images, choose_randomly
+from capeval.datasets.selection import choose_images, choose_randomly, compute_statistics
 
 IMAGES, BOXES, CLASSES, WANTED = 125_436, 625_282, 600, 10_600
 _BOX_HEADER = (
@@ -80,8 +80,8 @@ def _report(
         start = time.perf_counter()
         chosen = choose_images(annotations, wanted, rotations=rotations, sample=sample)
         seconds.append(time.perf_counter() - start)
-    ours = choice_statistics(annotations, chosen.positions)
-    others = choice_statistics(annotations, choose_randomly(chosen))
+    ours = compute_statistics(annotations, chosen.positions)
+    others = compute_statistics(annotations, choose_randomly(chosen))
     print(
         f"{len(annotations.image_ids):,} images, {len(chosen.candidates):,} candidates, {wanted:,} chosen "
         f"({chosen.complex_images:,} for more than six classes), n={sample:,}: "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from capeval_decoding.search import BeamSearch
-from capeval_decoding.state_machines import Constraint, published_machine, state_machine
+from capeval_decoding.state_machines import Constraint, build_published_machine, build_state_machine
 
 VOCABULARY = 10_000
 STEPS = 20
@@ -48,7 +48,7 @@ def main() -> None:
         for words in PHRASES
     ]
     search = BeamSearch(start=1, end=1, max_steps=STEPS)
-    for name, make in (("ours", state_machine), ("published", published_machine)):
+    for name, make in (("ours", build_state_machine), ("published", build_published_machine)):
         machine = make(constraints)
         seconds = []
         for _ in range(IMAGES):

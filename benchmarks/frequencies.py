@@ -31,7 +31,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def main(rounds: int) -> None:
     """Print the ratios for words and stems."""
-    references = coco.captions("val2014")
+    references = coco.load_captions("val2014")
     order = random.Random(0).sample(references.image_ids, len(references))
     pieces = {parts: [references.select(order[start::parts]) for start in range(parts)] for parts in PARTS}
     for stem in (False, True):

@@ -19,7 +19,7 @@ METRICS = {"without METEOR": ("BLEU", "ROUGE-L", "CIDEr-D"), "METEOR alone": ("M
 
 def main() -> None:
     """Evaluate increasing numbers of images."""
-    references, candidates = hold_out(coco.captions("train2014"), seed=0)
+    references, candidates = hold_out(coco.load_captions("train2014"), seed=0)
     rows = []
     for size in SIZES:
         ids = references.image_ids[:size]

@@ -41,7 +41,7 @@ def run(command: Sequence[str]) -> Run:
     return Run(seconds, megabytes, output)
 
 
-def python(*arguments: str) -> list[str]:
+def make_command(*arguments: str) -> list[str]:
     """Return a command that runs this Python interpreter."""
     return [sys.executable, *arguments]
 
@@ -67,7 +67,7 @@ def start_server() -> tuple[str, subprocess.Popen[bytes]]:
     raise SystemExit("the server did not start")
 
 
-def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:
+def run_in_turn(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:
     """Run commands in turn, so that other load on the machine affects all of them."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for number in range(rounds):
@@ -87,7 +87,7 @@ def megabytes(runs: Sequence[Run]) -> float:
     return max(one.megabytes for one in runs)
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Return the processor model and the number of available cores."""
     model = "unknown processor"
     info = Path("/proc/cpuinfo")
@@ -97,7 +97,7 @@ def machine() -> str:
     return f"{model}, {len(os.sched_getaffinity(0))} cores"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

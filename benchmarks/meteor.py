@@ -12,7 +12,7 @@ import time
 
 import capeval
 from benchmarks.minibatch import resident
-from capeval.resources.meteor import meteor_tables
+from capeval.resources.meteor import load_tables
 from capeval.tokenizers import TokenizedReferences
 
 LENGTHS = (5, 10, 20, 50, 100)
@@ -27,7 +27,7 @@ def main() -> None:
     tokens = TokenizedReferences(references)
     captions = tokens.candidates(candidates)
     start = time.perf_counter()
-    meteor_tables()
+    load_tables()
     opened = time.perf_counter()
     prepared = capeval.Meteor().prepare(tokens)
     corpus = prepared.score(captions).corpus["METEOR"]

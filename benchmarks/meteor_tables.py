@@ -4,9 +4,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from capeval.resources.meteor import compiled_tables
+from capeval.resources.meteor import ensure_tables
 
 with tempfile.TemporaryDirectory() as folder:
     start = time.perf_counter()
-    compiled_tables(Path(folder))
+    ensure_tables(Path(folder))
     print(time.perf_counter() - start)

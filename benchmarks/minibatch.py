@@ -24,7 +24,7 @@ def resident() -> float:
 
 def main() -> None:
     """Score many minibatches of samples."""
-    references = coco.captions("val2014")
+    references = coco.load_captions("val2014")
     prepared = CiderD().prepare(references)
     # Combines pieces of real captions, so that each batch contains new n-grams.
     rng = random.Random(0)

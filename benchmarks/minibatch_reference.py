@@ -18,7 +18,7 @@ from capeval.datasets import coco
 
 def main() -> None:
     """Score ten minibatches of samples."""
-    references = coco.captions("val2014")
+    references = coco.load_captions("val2014")
     rng = random.Random(0)
     images = rng.sample(references.image_ids, IMAGES)
     pairs = [(image, sample) for image in images for sample in range(SAMPLES)]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import httpx
 import numpy as np
 
-from benchmarks.measure import machine, start_server, table
+from benchmarks.measure import describe_machine, format_table, start_server
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -83,8 +83,10 @@ def main() -> None:
         finally:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
-    print(f"{machine()}; {RANKED:,} submissions on the leaderboard; {SUBMISSIONS:,} of {TEAMS} teams\n")
-    print(table(["page", "clients", "requests/s", "median ms", "99th percentile ms", "KB"], rows))
+    print(
+        f"{describe_machine()}; {RANKED:,} submissions on the leaderboard; {SUBMISSIONS:,} of {TEAMS} teams\n"
+    )
+    print(format_table(["page", "clients", "requests/s", "median ms", "99th percentile ms", "KB"], rows))
 
 
 def _create_challenges(folder: Path) -> tuple[str, str]:

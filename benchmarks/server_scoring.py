@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from benchmarks.measure import machine, python, table
+from benchmarks.measure import describe_machine, format_table, make_command
 
 # The library without a server, prepared once: prints the seconds for a number of results files.
 LIBRARY = """
@@ -93,12 +93,14 @@ def main() -> None:
                 seconds = _time_workers(results, WORKERS[name], arguments.submissions, keep="once" in name)
             rates[name].append(3600 * arguments.submissions / seconds)
             print(f"  {name}: {seconds:.1f} s", file=sys.stderr, flush=True)
-    print(f"{machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n")
+    print(
+        f"{describe_machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n"
+    )
     rows = [
         [name, f"{median(found):,.0f}", f"{3600 / median(found):.2f}", f"{min(found):,.0f}-{max(found):,.0f}"]
         for name, found in rates.items()
     ]
-    print(table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
+    print(format_table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
     slower = median(rates[WITHOUT_SERVER]) / median(rates["prepared once, one worker"])
     print(f"\nOne worker takes {slower:.2f} times as long as the library without a server.")
 
@@ -118,8 +120,8 @@ def _create_challenge(folder: Path) -> bytes:
     from capeval_server.hosting.services.definition_files import import_challenge
     from capeval_server.teams.services.enrollment import make_team
 
-    subprocess.run(python("-m", "capeval_server", "migrate"), check=True)
-    references, candidates = hold_out(coco.captions("val2014"), seed=0)
+    subprocess.run(make_command("-m", "capeval_server", "migrate"), check=True)
+    references, candidates = hold_out(coco.load_captions("val2014"), seed=0)
     write_references(references, folder / "references.json")
     write_candidates(candidates, folder / "results.json")
     (folder / "challenge.toml").write_text(CHALLENGE)
@@ -129,7 +131,7 @@ def _create_challenge(folder: Path) -> bytes:
 
 def _time_library(folder: Path, number: int) -> float:
     """Return the seconds in which the library scores `number` results files."""
-    command = python(
+    command = make_command(
         "-c", LIBRARY, f"{folder / 'references.json'}", f"{folder / 'results.json'}", f"{number}"
     )
     # The same setting as in worker processes.
@@ -161,7 +163,7 @@ def _time_workers(results: bytes, workers: int, submissions: int, *, keep: bool)
 
 @contextmanager
 def _run_workers(workers: int, *, keep: bool) -> Iterator[list[subprocess.Popen[bytes]]]:
-    command = python("-m", "capeval_server", "worker") if keep else python("-c", UNCACHED_WORKER)
+    command = make_command("-m", "capeval_server", "worker") if keep else make_command("-c", UNCACHED_WORKER)
     processes = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(workers)]
     try:
         yield processes

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from capeval._internal.random import generator
+from capeval._internal.random import make_generator
 from capeval.data.held_out import hold_out
 from capeval.datasets import coco
 
@@ -22,7 +22,7 @@ def coco_table() -> pa.Table:
     """Return all images of COCO 2014: a held-out caption and references, no ids."""
     parts = []
     for split in ("train2014", "val2014"):
-        references, candidates = hold_out(coco.captions(split), seed=0)
+        references, candidates = hold_out(coco.load_captions(split), seed=0)
         columns = {
             "references": list(references.values()),
             "caption": [captions[0] for captions in candidates.values()],
@@ -33,7 +33,7 @@ def coco_table() -> pa.Table:
 
 def shards(table: pa.Table, images: int, shard: int = SHARD) -> Iterator[pa.Table]:
     """Yield tables of `shard` images with new ids, from permutations of `table`."""
-    rng = generator(0)
+    rng = make_generator(0)
     order = rng.permutation(table.num_rows)
     for start in range(0, images, shard):
         length = min(shard, images - start)

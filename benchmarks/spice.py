@@ -19,7 +19,7 @@ from capeval.data.captions import Candidates, References
 from capeval.data.held_out import hold_out
 from capeval.datasets import coco
 from capeval.resources.parse_store import ParseStore
-from capeval.resources.spice import spice_model
+from capeval.resources.spice import load_model
 
 IMAGES = 500
 
@@ -28,7 +28,7 @@ def main() -> None:
     """Time parsing, then scoring with an empty and with a warm parse cache."""
     path, rounds = sys.argv[1], int(sys.argv[2])
     captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
-    model = spice_model()
+    model = load_model()
     parsing = [_time(lambda: model.parse(captions, Spice.longest)) for _ in range(rounds)]
     with tempfile.TemporaryDirectory() as folder:
         spice = Spice(store=ParseStore(Path(folder) / "parses.sqlite"))
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _load_captions() -> tuple[References, Candidates]:
-    captions = coco.captions("val2014")
+    captions = coco.load_captions("val2014")
     images = list(captions)[:IMAGES]
     return hold_out(References({image: captions[image] for image in images}), seed=0)
 

@@ -14,7 +14,7 @@ from statistics import median
 
 from capeval import Tokenizer
 from capeval.data.columns import Columns, Role
-from capeval.distributed.shards import ShardScoringOptions, ShardTiming, score_shards, shards_in
+from capeval.distributed.shards import ShardScoringOptions, ShardTiming, list_shards, score_shards
 from capeval.metrics.registry import resolve
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     )
     timings: dict[str, list[ShardTiming]] = {"checked": [], "scored": []}
     start = time.perf_counter()
-    shards = shards_in(Path(folder), Path(folder))
+    shards = list_shards(Path(folder), Path(folder))
     scored = score_shards(shards, job, done=lambda step, timing: timings[step].append(timing))
     wall = time.perf_counter() - start
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

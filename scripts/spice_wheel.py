@@ -14,8 +14,8 @@ from pathlib import Path
 
 import capeval
 from capeval._native import SpiceModel
-from capeval.resources.installed_files import installed_file
-from capeval.resources.spice import compiled_model
+from capeval.resources.installed_files import find_installed_file
+from capeval.resources.spice import ensure_model
 
 PROJECT = Path(__file__).parent / "spice_model"
 METEOR, WORDNET_LICENSE = "meteor/meteor-1.5.jar", "synonym/COPYING.WORDNET"
@@ -34,10 +34,10 @@ def build(output: Path) -> Path:
 
 def _add_model(project: Path) -> None:
     package = project / "capeval_spice_model"
-    model = compiled_model(folder=package)
+    model = ensure_model(folder=package)
     for other in {*package.glob(f"{model.stem}.*")} - {model}:
         other.unlink()
-    meteor = installed_file(METEOR, "WordNet's license and synonyms")
+    meteor = find_installed_file(METEOR, "WordNet's license and synonyms")
     with zipfile.ZipFile(meteor) as jar:
         (project / "COPYING.WORDNET").write_bytes(jar.read(WORDNET_LICENSE))
     made_of = {

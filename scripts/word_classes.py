@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from capeval.datasets import coco
-from capeval.resources.wordnet import wordnet_classes
+from capeval.resources.wordnet import classify_words
 from capeval.studies.words import word_counts
 
 LIST = Path(__file__).parents[1] / "src" / "capeval" / "studies" / "words" / "word_classes.tsv"
@@ -24,8 +24,8 @@ def main(folder: Path) -> None:
     """Write the list from the dictionary in a folder."""
     words: set[str] = set()
     for split in ("val2014", "train2014"):
-        words.update(word_counts(coco.captions(split), 1000).words)
-    classes = wordnet_classes(words, folder)
+        words.update(word_counts(coco.load_captions(split), 1000).words)
+    classes = classify_words(words, folder)
     with (folder / "index.noun").open(encoding="utf-8") as file:
         # The license precedes the words: numbered lines, indented by two spaces.
         notice = [line.split(maxsplit=1)[1:] for line in file if line.startswith("  ")]

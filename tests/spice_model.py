@@ -4,12 +4,12 @@ import pytest
 
 from capeval.errors import ResourceError
 from capeval.metrics import METRICS
-from capeval.resources.spice import RUN, spice_model
+from capeval.resources.spice import RUN, load_model
 
 
 def _is_here() -> bool:
     try:
-        spice_model()
+        load_model()
     except ResourceError:
         return False
     return True

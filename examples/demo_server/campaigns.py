@@ -17,9 +17,9 @@ from capeval.data.captions import ImageId
 from capeval.formats.judgments.plans import Plan
 from capeval.studies.judging import RANDOM
 from capeval.studies.plan import PlanOptions, plan_study
-from capeval.toolkit.random import python_random
+from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
-from capeval_server.annotation.campaigns.form_files import formed_files
+from capeval_server.annotation.campaigns.form_files import build_campaign_files
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.models import Assignment, Campaign, Participation, Worker
 from capeval_server.annotation.releases import release_files
@@ -33,11 +33,21 @@ from capeval_server.annotation.task_types.triplet import TripletTask
 from capeval_server.annotation.task_types.write import WriteTask
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
-from examples.demo_server.cards import card
-from examples.demo_server.material import Material, plain
-from examples.demo_server.opinions import Seen, careless_answer, opinion
+from examples.demo_server.cards import draw_card
+from examples.demo_server.material import Material, normalize_caption
+from examples.demo_server.opinions import SeenItem, make_answer, make_careless_answer
 
-__all__ = ["CARELESS", "DEMOS", "FINISHED", "FIRST", "ROBOTS", "Demo", "are_made", "image_of", "make_missing"]
+__all__ = [
+    "CARELESS",
+    "DEMOS",
+    "FINISHED",
+    "FIRST",
+    "ROBOTS",
+    "Demo",
+    "all_exist",
+    "create_missing",
+    "get_image_id",
+]
 
 CARELESS = "robot-careless"
 ROBOTS = ("robot-1", "robot-2", "robot-3", "robot-4", "robot-5", CARELESS)
@@ -77,7 +87,7 @@ def _get_file_name(image: ImageId) -> str:
     return f"{image}.png"
 
 
-def image_of(picture: str) -> str:
+def get_image_id(picture: str) -> str:
     """Return the image id of a campaign's picture."""
     return picture.removesuffix(".png")
 
@@ -93,9 +103,11 @@ def _list_keyword_items(material: Material) -> Iterator[_Line]:
 
 
 def _make_plan(material: Material) -> Plan:
-    people = {image: [plain(text) for text in texts] for image, texts in material.captions.items()}
+    people = {
+        image: [normalize_caption(text) for text in texts] for image, texts in material.captions.items()
+    }
     machines = {
-        name: {image: plain(text) for image, text in texts.items()}
+        name: {image: normalize_caption(text) for image, text in texts.items()}
         for name, texts in material.machines.items()
     }
     # One pair per image and class: few enough, but confidence intervals of wins need each system on many
@@ -108,8 +120,8 @@ def _list_plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, s
     """Yield image, its two most descriptive captions, and one of another image."""
     for image, texts in material.captions.items():
         things = set(material.things[image])
-        naming = sorted(map(plain, texts), key=lambda text: -len(things & set(text.split())))
-        yield image, naming[0], naming[1], plain(material.elsewhere(image))
+        naming = sorted(map(normalize_caption, texts), key=lambda text: -len(things & set(text.split())))
+        yield image, naming[0], naming[1], normalize_caption(material.elsewhere(image))
 
 
 def _list_checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
@@ -152,7 +164,7 @@ def _compare_with_humans(task: TaskType, expected: str) -> Callable[[Material], 
             for image in material.images:
                 line = {
                     "candidate": texts[image],
-                    "human": plain(material.captions[image][1]),
+                    "human": normalize_caption(material.captions[image][1]),
                     "system": name,
                 }
                 picture = {"image": _get_file_name(image)} if shown else {}
@@ -314,13 +326,13 @@ FINISHED = (
 _RELEASE = "by-robots"
 
 
-def are_made() -> bool:
+def all_exist() -> bool:
     """Return whether all campaigns exist."""
     wanted = [demo.slug for demo in (*DEMOS, *FINISHED)]
     return Campaign.objects.filter(slug__in=wanted).count() == len(wanted)
 
 
-def make_missing(user: User, challenge: Challenge, material: Material) -> None:
+def create_missing(user: User, challenge: Challenge, material: Material) -> None:
     """Create and open missing campaigns; answer, close and freeze those in `FINISHED`.
 
     Args:
@@ -328,7 +340,7 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
         challenge: Challenge of the campaigns.
         material: Images and captions for the items.
     """
-    cards = {_get_file_name(image): card(image, material.things[image]) for image in material.images}
+    cards = {_get_file_name(image): draw_card(image, material.things[image]) for image in material.images}
     for name in ROBOTS:
         _make_robot(name)
     # Reversed, since lists show the newest campaign first.
@@ -355,7 +367,7 @@ def _make_files(
     }
     lines = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in demo.items(material))
     pictures = cards if task.needs_image else None
-    return formed_files({**about, **texts}, demo.options, items=lines.encode(), pictures=pictures)
+    return build_campaign_files({**about, **texts}, demo.options, items=lines.encode(), pictures=pictures)
 
 
 def _make_robot(name: str) -> None:
@@ -376,7 +388,7 @@ def _finish(user: User, campaign: Campaign, material: Material) -> None:
     ]
     # Rounds in random order until no robot gets an item, because the mirroring depends on the order of
     # requests.
-    order = python_random(0, campaign.slug)
+    order = make_python_random(0, campaign.slug)
     while sum(_answer_all(robot, material) for robot in order.sample(robots, len(robots))):
         pass
     change_state(user, campaign, Campaign.State.CLOSED)
@@ -385,7 +397,7 @@ def _finish(user: User, campaign: Campaign, material: Material) -> None:
 
 def _answer_all(robot: Participation, material: Material) -> int:
     """Answer the held or newly assigned items of a robot; return their number."""
-    given = assignment.work(robot).assignments
+    given = assignment.assign_work(robot).assignments
     for held in given:
         answer = _choose_answer(robot, held, material)
         sent = submit.SubmittedAnswer(answer=answer, revision=1, key=uuid4().hex, events={})
@@ -396,13 +408,13 @@ def _answer_all(robot: Participation, material: Material) -> int:
 def _choose_answer(robot: Participation, held: Assignment, material: Material) -> dict[str, str]:
     kind, name = robot.campaign.kind, robot.worker.pseudonym
     if name == CARELESS:
-        return careless_answer(kind)
+        return make_careless_answer(kind)
     captions = {_get_file_name(image): texts for image, texts in material.captions.items()}
-    return opinion(
+    return make_answer(
         kind,
-        Seen(
+        SeenItem(
             shown=task_named(kind).shown(held.item.payload, mirrored=held.mirrored),
             captions=captions[held.item.image.name] if held.item.image else (),
-            rng=python_random(held.item_id, name),
+            rng=make_python_random(held.item_id, name),
         ),
     )

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from capeval.data.captions import ImageId
 from capeval.tokenizers import tokenize
-from capeval.toolkit.random import python_random
+from capeval.toolkit.random import make_python_random
 
-__all__ = ["MOST_THINGS", "card", "things_of"]
+__all__ = ["MOST_THINGS", "draw_card", "find_things"]
 
 MOST_THINGS = 4
 """Maximum number of things named on a card."""
@@ -32,7 +32,7 @@ _VAGUE = frozenset(_VAGUE_WORDS.split())
 _MIN_CAPTIONS = 2
 
 
-def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) -> dict[ImageId, list[str]]:
+def find_things(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) -> dict[ImageId, list[str]]:
     """Return the things named in several captions of each image, most frequent first.
 
     Args:
@@ -54,12 +54,12 @@ def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) 
     return found
 
 
-def card(image: ImageId, things: Sequence[str]) -> bytes:
+def draw_card(image: ImageId, things: Sequence[str]) -> bytes:
     """Return a card as PNG, with one thing per line and the image id."""
     from PIL import Image, ImageDraw, ImageFont
 
     # A color per image, to make cards easy to distinguish.
-    hue = python_random(0, str(image)).random()
+    hue = make_python_random(0, str(image)).random()
     color = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.86, 0.6))
     made = Image.new("RGB", (_WIDTH, _HEIGHT), color)
     draw = ImageDraw.Draw(made)

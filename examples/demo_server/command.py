@@ -88,11 +88,11 @@ def _print_access(folder: Path, address: str) -> None:
 
     kept = folder / "password"
     print(f"Leaderboard: {address}{loading.BOARD}")
-    password = loading.password(kept)
+    password = loading.get_password(kept)
     known = f"the password {password} (stored in {kept})" if password else "the password that you chose"
     print(f"Sign in as {loading.ACCOUNT} with {known}")
     print(f"Campaigns with robots (after signing in): {address}/campaigns/")
-    entry = loading.entry(folder / "visitor")
+    entry = loading.get_entry_path(folder / "visitor")
     print(f"Write captions alongside the robots (without an account): {address}{entry}")
     print(f"Press Ctrl-C to stop. To start over, delete the folder {folder}", flush=True)
 
@@ -107,7 +107,7 @@ def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Pope
     from examples.demo_server import loading, robots
 
     host, port = sockets[0].getsockname()[:2]
-    brief = robots.brief(host, port, loading.captions_file(folder))
+    brief = robots.make_brief(host, port, loading.get_captions_path(folder))
     # Lets the robots' process import this package from any working directory.
     paths = [str(_PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = subprocess.Popen(

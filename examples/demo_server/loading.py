@@ -13,10 +13,10 @@ from django.db.models import F
 import capeval
 from capeval.data.held_out import hold_out
 from capeval.formats.caption_files import coco_results
-from capeval.formats.io.json import json_bytes
-from capeval.toolkit import written_whole
-from capeval.toolkit.random import python_random
-from capeval_server.accounts.services.users import make_user
+from capeval.formats.io.json import to_json_bytes
+from capeval.toolkit import atomic_write
+from capeval.toolkit.random import make_python_random
+from capeval_server.accounts.services.users import create_user
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge, Phase
@@ -29,7 +29,7 @@ from capeval_server.teams.services.enrollment import make_team
 from examples.demo_server import campaigns
 from examples.demo_server.material import draw_material, save_captions
 
-__all__ = ["ACCOUNT", "BOARD", "captions_file", "entry", "load", "password"]
+__all__ = ["ACCOUNT", "BOARD", "get_captions_path", "get_entry_path", "get_password", "load"]
 
 ACCOUNT = "demo"
 _CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
@@ -69,14 +69,14 @@ def load(folder: Path, said: Callable[[str], None]) -> None:
     worker.run(until_empty=True)
     for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
         leaderboard_selection.set_standing(submission, True)
-    if not captions_file(folder).exists() or not campaigns.are_made():
+    if not get_captions_path(folder).exists() or not campaigns.all_exist():
         said("5 of 5: creating campaigns for robots")
         material = draw_material(files, _SPLIT, phase, _JUDGED)
-        save_captions(material, captions_file(folder))
-        campaigns.make_missing(_get_organizer(), challenge, material)
+        save_captions(material, get_captions_path(folder))
+        campaigns.create_missing(_get_organizer(), challenge, material)
 
 
-def captions_file(folder: Path) -> Path:
+def get_captions_path(folder: Path) -> Path:
     """Return the path of the file with the human captions of the campaigns' images."""
     return folder / "robots.json"
 
@@ -101,7 +101,7 @@ def _list_methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[
     Args:
         human: A human caption of each image.
     """
-    chance = python_random(0)
+    chance = make_python_random(0)
     words = {image: caption.lower().rstrip(".").split() for image, caption in human.items()}
     counts = Counter(word for parts in words.values() for word in parts)
     for size in (1000, 200, 50):
@@ -127,7 +127,7 @@ def _submit(
         user.set_unusable_password()
         user.save()
         make_team(user, challenge)
-    results = json_bytes(coco_results(capeval.Candidates(captions)))
+    results = to_json_bytes(coco_results(capeval.Candidates(captions)))
     declared = {"method": about.rstrip("."), "training-data": "none"}
     split = challenge.splits.get(name=_SPLIT)
     file = split.results.replace("<alg>", name)
@@ -138,12 +138,12 @@ def _get_organizer() -> User:
     """Return the demo's account, an organizer of its challenge; create it if missing."""
     user = User.objects.filter(username=ACCOUNT).first()
     if user is None:
-        user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
+        user = create_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
     Challenge.objects.get(slug=_CHALLENGE).organizers.add(user)
     return user
 
 
-def password(kept: Path) -> str | None:
+def get_password(kept: Path) -> str | None:
     """Return the password of the demo's account; create both if missing.
 
     Args:
@@ -163,7 +163,7 @@ def password(kept: Path) -> str | None:
     return made
 
 
-def entry(kept: Path) -> str:
+def get_entry_path(kept: Path) -> str:
     """Return the URL path where visitors work in a campaign without an account.
 
     Args:
@@ -177,6 +177,6 @@ def entry(kept: Path) -> str:
 
 
 def _write_secret(path: Path, secret: str) -> None:
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(f"{secret}\n".encode())
     path.chmod(0o600)

@@ -12,13 +12,13 @@ from capeval.data.captions import ImageId
 from capeval.formats.io.json import write_json
 from capeval.studies.judging import HUMAN, RANDOM
 from capeval.studies.words import coco_word_classes
-from capeval.toolkit.random import python_random
+from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.text_rules.rules import check_captions
 from capeval_server.challenges.models import Phase
 from capeval_server.submissions.models import SubmissionFile
-from examples.demo_server.cards import things_of
+from examples.demo_server.cards import find_things
 
-__all__ = ["Material", "draw_material", "load_captions", "plain", "save_captions"]
+__all__ = ["Material", "draw_material", "load_captions", "normalize_caption", "save_captions"]
 
 # Number of images, and number of candidates that are checked at once.
 _IMAGES, _AT_ONCE = 24, 200
@@ -61,7 +61,10 @@ class Material:
             **self.machines,
             RANDOM: {image: self.elsewhere(image) for image in self.images},
         }
-        return {name: {image: plain(text) for image, text in texts.items()} for name, texts in found.items()}
+        return {
+            name: {image: normalize_caption(text) for image, text in texts.items()}
+            for name, texts in found.items()
+        }
 
 
 def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str]) -> Material:
@@ -77,13 +80,13 @@ def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str])
     human = capeval.load_candidates(files / f"{split}_c4_human.json")
     nouns = frozenset(word for word, kind in coco_word_classes().items() if kind == "noun")
     order = list(references.image_ids)
-    python_random(_SEED, "demo").shuffle(order)
+    make_python_random(_SEED, "demo").shuffle(order)
     captions: dict[ImageId, list[str]] = {}
     things: dict[ImageId, list[str]] = {}
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
         texts = {image: [_join_lines(text) for text in (*human[image], *references[image])] for image in some}
-        for image, named in things_of(texts, nouns).items():
+        for image, named in find_things(texts, nouns).items():
             if len(named) >= _THINGS and len(captions) < _IMAGES and _pass_rules(texts[image]):
                 captions[image], things[image] = texts[image], named
         if len(captions) == _IMAGES:
@@ -101,7 +104,7 @@ def _pass_rules(texts: Sequence[str]) -> bool:
     return not any(check_captions(texts))
 
 
-def plain(text: str) -> str:
+def normalize_caption(text: str) -> str:
     """Return a caption in lower case without a final period, to hide its author."""
     return text.lower().rstrip(" .")
 

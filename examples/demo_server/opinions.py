@@ -15,7 +15,7 @@ from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, R
 from capeval_server.annotation.task_types.pairwise import PairwiseTask
 from capeval_server.annotation.task_types.triplet import TripletTask
 
-__all__ = ["Seen", "careless_answer", "opinion"]
+__all__ = ["SeenItem", "make_answer", "make_careless_answer"]
 
 Answer = dict[str, str]
 
@@ -43,7 +43,7 @@ def _compute_overlap(one: str, other: str) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class SeenItem:
     """An item from the perspective of a robot.
 
     Attributes:
@@ -72,40 +72,40 @@ def _scale(part: float) -> str:
     return str(min(5, max(1, 1 + round(4 * part))))
 
 
-def _choose_closer(seen: Seen) -> Answer:
+def _choose_closer(seen: SeenItem) -> Answer:
     left, right = (seen.alike(seen.shown[side], seen.shown["reference"]) for side in ("left", "right"))
     return {"choice": "left" if left > right else "right"}
 
 
-def _choose_better(seen: Seen) -> Answer:
+def _choose_better(seen: SeenItem) -> Answer:
     left, right = (seen.likeness(seen.shown[side]) for side in ("left", "right"))
     return {"choice": "left" if left > right else "right"}
 
 
-def _compare(seen: Seen) -> Answer:
+def _compare(seen: SeenItem) -> Answer:
     left, right = (seen.likeness(seen.shown[side]) for side in ("left", "right"))
     if abs(left - right) < _EVEN:
         return {"choice": "equal"}
     return {"choice": "left" if left > right else "right"}
 
 
-def _guess_author(seen: Seen) -> Answer:
+def _guess_author(seen: SeenItem) -> Answer:
     return {"choice": "person" if seen.likeness(seen.shown["caption"]) > _OTHER else "machine"}
 
 
-def _rate_correctness(seen: Seen) -> Answer:
+def _rate_correctness(seen: SeenItem) -> Answer:
     return {"choice": _scale(seen.likeness(seen.shown["caption"]) / _RIGHT)}
 
 
-def _rate_detail(seen: Seen) -> Answer:
+def _rate_detail(seen: SeenItem) -> Answer:
     return {"choice": _scale((len(_list_words(seen.shown["caption"])) - 1) / (_DETAILED_WORDS - 1))}
 
 
-def _compare_meaning(seen: Seen) -> Answer:
+def _compare_meaning(seen: SeenItem) -> Answer:
     return {"choice": "yes" if seen.alike(seen.shown["left"], seen.shown["right"]) > _SAME else "no"}
 
 
-def _rate(seen: Seen) -> Answer:
+def _rate(seen: SeenItem) -> Answer:
     caption = seen.shown["caption"]
     important: frozenset[str] = frozenset().union(*map(_list_words, seen.captions))
     said = len(important & _list_words(caption)) / max(len(important), 1)
@@ -118,7 +118,7 @@ def _rate(seen: Seen) -> Answer:
     }
 
 
-_OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
+_OPINIONS: Mapping[str, Callable[[SeenItem], Answer]] = {
     TripletTask.name: _choose_closer,
     PairwiseTask.name: _choose_better,
     M1.name: _compare,
@@ -130,7 +130,7 @@ _OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
 }
 
 
-def opinion(kind: str, seen: Seen) -> Answer:
+def make_answer(kind: str, seen: SeenItem) -> Answer:
     """Return a robot's answer in the form that a browser sends.
 
     The answer is random for task types that robots do not support.
@@ -144,7 +144,7 @@ def opinion(kind: str, seen: Seen) -> Answer:
     return _OPINIONS[kind](seen)
 
 
-def careless_answer(kind: str) -> Answer:
+def make_careless_answer(kind: str) -> Answer:
     """Return a careless answer: the first of a few choices, or the end of a scale."""
     found = {}
     for name, choices in TASKS[kind].choices.items():

@@ -24,16 +24,16 @@ from django.contrib.auth.models import User
 from django.db import Error, close_old_connections
 from django.db.models import Count
 
-from capeval.formats.io.json import json_bytes
-from capeval.toolkit.random import python_random
+from capeval.formats.io.json import to_json_bytes
+from capeval.toolkit.random import make_python_random
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.models import Assignment, Campaign, Participation, Slot
 from capeval_server.annotation.task_types import task_named
-from examples.demo_server.campaigns import CARELESS, DEMOS, ROBOTS, image_of
+from examples.demo_server.campaigns import CARELESS, DEMOS, ROBOTS, get_image_id
 from examples.demo_server.material import load_captions
-from examples.demo_server.opinions import Seen, careless_answer, opinion
+from examples.demo_server.opinions import SeenItem, make_answer, make_careless_answer
 
-__all__ = ["SHARE", "Ask", "Brief", "Program", "RefusedError", "Robot", "brief", "run"]
+__all__ = ["SHARE", "Ask", "Brief", "Program", "RefusedError", "Robot", "make_brief", "run"]
 
 _TOKEN = "robots of the demo"  # noqa: S105 - a token's name.
 SHARE = 0.8
@@ -68,11 +68,11 @@ class Brief:
 
     def tell(self, process: IO[bytes]) -> None:
         """Send the brief to the robots' process, which ends when this pipe is closed."""
-        process.write(json_bytes(asdict(self)))
+        process.write(to_json_bytes(asdict(self)))
         process.flush()
 
 
-def brief(host: str, port: int, captions: Path) -> Brief:
+def make_brief(host: str, port: int, captions: Path) -> Brief:
     """Return the brief for a new start, and replace the tokens of the previous start."""
     Token.objects.filter(name=_TOKEN, user__username__in=ROBOTS).delete()
     users = User.objects.filter(username__in=ROBOTS)
@@ -146,7 +146,7 @@ class Robot:
     ) -> None:
         self.name = name
         self._program, self._captions, self._seconds = program, captions, seconds
-        self._rng = python_random(time.time_ns() if seed is None else seed, name)
+        self._rng = make_python_random(time.time_ns() if seed is None else seed, name)
         self._place = ""
         self._kind = ""
         self._training = False
@@ -242,12 +242,12 @@ class Robot:
 
     def _choose_answer(self, item: Mapping[str, Any]) -> dict[str, str]:
         row = Assignment.objects.select_related("item__image").get(lease=item["lease"]).item
-        captions = self._captions[image_of(row.image.name)] if row.image else []
+        captions = self._captions[get_image_id(row.image.name)] if row.image else []
         if task_named(self._kind).written:
             return {"caption": self._choose_caption(captions)}
         if self.name == CARELESS:
-            return careless_answer(self._kind)
-        return opinion(self._kind, Seen(shown=item["shown"], captions=captions, rng=self._rng))
+            return make_careless_answer(self._kind)
+        return make_answer(self._kind, SeenItem(shown=item["shown"], captions=captions, rng=self._rng))
 
     def _ask(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
         return self._program(method, f"/api/annotate/{self._place}{path and '/'}{path}", content)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts.goldens.compare import differences
+from scripts.goldens.compare import list_differences
 from scripts.goldens.names import ENVIRONMENT, PROJECT
 from scripts.goldens.registry import Golden, load_kinds
 
@@ -125,7 +125,7 @@ def _record(folder: Path, names: Sequence[str]) -> float:
 
 def _show(golden: Golden, recorded: Path, made: Path, limit: int | None) -> bool:
     """Print up to `limit` lines of a golden's differences; return whether it differs."""
-    lines = list(differences(golden, recorded, made))
+    lines = list(list_differences(golden, recorded, made))
     if not lines:
         return False
     print(f"{golden.name} ({golden.about}):", *lines[:limit], sep="\n")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from scripts.goldens.registry import Golden
 
-__all__ = ["differences"]
+__all__ = ["list_differences"]
 
 
-def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
+def list_differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
     """Compare the files of a golden.
 
     Args:

@@ -21,7 +21,7 @@ from scripts.goldens.determinism import Clock, reseed
 from scripts.goldens.log_lines import LogLines
 from scripts.goldens.server import PASSWORD, Person, set_up
 
-__all__ = ["HIDDEN", "RELEASE", "USERS", "Story", "prepare", "tell"]
+__all__ = ["HIDDEN", "RELEASE", "USERS", "Story", "prepare", "run_story"]
 
 USERS = {
     "olga": "organize",
@@ -154,7 +154,7 @@ def prepare(clock: Clock, scratch: Path) -> None:
 
 
 @cache
-def tell() -> Story:
+def run_story() -> Story:
     """Run the story once per process, and return its final state."""
     clock, scratch = _prepared[-1]
     set_up(scratch / "data", webhook_hosts="hooks.example.org", metrics="metrics-token-of-the-goldens")

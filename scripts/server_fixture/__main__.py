@@ -25,7 +25,7 @@ def main() -> None:
     clock = fix_clock()
     with tempfile.TemporaryDirectory(prefix="capeval-fixture-") as scratch:
         story.prepare(clock, Path(scratch))
-        add_rows(story.tell())
+        add_rows(story.run_story())
         data = Path(scratch) / "data"
         back_up_sqlite(data, folder / "sqlite.tar.xz")
         back_up_postgresql(data, folder / "postgresql.tar.xz")

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from capeval import _native
 from capeval._internal.plugins import PluginGroup, Registry
-from capeval._internal.validation import checked_choice, checked_flag, checked_integer
+from capeval._internal.validation import validate_choice, validate_flag, validate_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import Digest
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.errors.messages import first_few, id_types, shortened
+from capeval.errors.messages import describe_id_types, format_images, shorten
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,10 +26,10 @@ __all__ = [
     "TokenizedCandidates",
     "TokenizedReferences",
     "Tokenizer",
+    "as_tokenized",
     "as_tokenizer",
     "set_threads",
     "tokenize",
-    "tokenized",
 ]
 
 Kind = Literal["ptb", "none", "function"]
@@ -54,7 +54,7 @@ def set_threads(count: int | None) -> None:
     Raises:
         OptionError: `count` is not an integer from 1 to 4096.
     """
-    _native.set_threads(0 if count is None else checked_integer("count", count, 1, _MAX_THREADS))
+    _native.set_threads(0 if count is None else validate_integer("count", count, 1, _MAX_THREADS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +91,11 @@ class Tokenizer:
     batched: bool = False
 
     def __post_init__(self) -> None:
-        checked_choice("kind", self.kind, get_args(Kind))
-        checked_choice("punctuation", self.punctuation, get_args(Punctuation))
-        checked_choice("context", self.context, get_args(Context))
-        checked_flag("lowercase", self.lowercase)
-        checked_flag("batched", self.batched)
+        validate_choice("kind", self.kind, get_args(Kind))
+        validate_choice("punctuation", self.punctuation, get_args(Punctuation))
+        validate_choice("context", self.context, get_args(Context))
+        validate_flag("lowercase", self.lowercase)
+        validate_flag("batched", self.batched)
         if self.function is not None or self.kind == "function":
             self._check_function()
             object.__setattr__(self, "kind", "function")
@@ -237,8 +237,7 @@ def _call_tokenizer(captions: list[str], tokenizer: Tokenizer) -> list[list[str]
             )
     else:
         made = [
-            _call(function, caption, f"{named} failed on caption {shortened(caption)}")
-            for caption in captions
+            _call(function, caption, f"{named} failed on caption {shorten(caption)}") for caption in captions
         ]
     for caption, tokens in zip(captions, made, strict=True):
         _check_tokens(tokens, caption, named)
@@ -257,19 +256,19 @@ def _format_count(count: int) -> str:
 
 
 def _check_tokens(tokens: object, caption: str, named: str) -> None:
-    of_caption = f"for caption {shortened(caption)}"
+    of_caption = f"for caption {shorten(caption)}"
     if not isinstance(tokens, list | tuple):
         raise CaptionError(
             f"{named} must return a list of strings {of_caption} (got {type(tokens).__name__})"
         )
     for token in tokens:
         if not isinstance(token, str):
-            raise CaptionError(f"{named} must return strings {of_caption} (got {shortened(token)})")
+            raise CaptionError(f"{named} must return strings {of_caption} (got {shorten(token)})")
         # Metrics read tokens joined by spaces, and some of them split on any white space.
         if token.split() != [token]:
             raise CaptionError(
                 f"{named} must return tokens that are not empty and contain no white space {of_caption}"
-                f" (got {shortened(token)})"
+                f" (got {shorten(token)})"
             )
     try:
         "".join(tokens).encode()
@@ -291,7 +290,7 @@ def _to_native(captions: References | Candidates, tokenizer: Tokenizer) -> _nati
     return _native.Captions.from_groups(list(captions.image_ids), groups)
 
 
-def tokenized(
+def as_tokenized(
     references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
 ) -> TokenizedReferences:
     """Tokenize references; return references that are already tokenized unchanged.
@@ -403,5 +402,5 @@ def unknown_images(candidates: Candidates, references: References, positions: li
         positions: The positions of those images among the candidates.
     """
     images = [candidates.image_ids[position] for position in positions]
-    types = id_types(images[0], references.image_ids[0])
-    return f"{first_few(images)} among the candidates but not among the references{types}"
+    types = describe_id_types(images[0], references.image_ids[0])
+    return f"{format_images(images)} among the candidates but not among the references{types}"

@@ -51,7 +51,7 @@ for worker in join(campaign, 2):
         # Each time, since the page that types may renew its lease meanwhile.
         leases = Assignment.objects.filter(item__campaign=campaign)
         leases.update(lease_until=timezone.now() - timezone.timedelta(1))
-        if not (found := assignment.work(worker).assignments):
+        if not (found := assignment.assign_work(worker).assignments):
             break
         for held in found:
             answer(held, "a cart that somebody else saw stands there")

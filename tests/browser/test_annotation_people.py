@@ -105,7 +105,9 @@ def test_the_training_of_who_writes_by_keyboard(
     page = visitor.page
     visitor.go(f"/annotate/{slug}/enter/{token}/")
     visitor.press("I agree – start")
-    expect(page.get_by_text("This is the training. You need at least 2 of 2 correct answers.")).to_be_visible()
+    expect(
+        page.get_by_text("This is the training. You need at least 2 of 2 correct answers.")
+    ).to_be_visible()
     for place in (1, 2):
         item = page.locator(".item:visible")
         expect(item).to_have_attribute("aria-label", f"Item {place} of 2")

@@ -207,11 +207,11 @@ words = ("dog", "cat", "bus", "boat", "kite", "cart")
 texts = ("a {} in a field", "a {} on a field", "the {} in a field", "one {} in grass")
 written = make("write", items=6, answers=4, batch=6, review_first=2)
 for text, worker in zip(texts, join(written, 4), strict=True):
-    for held in assignment.work(worker).assignments:
+    for held in assignment.assign_work(worker).assignments:
         answer(held, text.format(words[int(held.item.key)]), seconds=20)
 judged = make("triplet", items=40, checks=3, answers=3, batch=4, check_every=4)
 for worker in join(judged, 3):
-    while found := assignment.work(worker).assignments:
+    while found := assignment.assign_work(worker).assignments:
         for held in found:
             answer(held, seconds=4)
 for campaign, kind in ((written, "write"), (judged, "triplet")):

@@ -11,9 +11,9 @@ from pathlib import Path
 from capeval.datasets.building import build_dataset, load_plans
 from capeval.datasets.nocaps import load_captions, load_domains
 from capeval.datasets.open_images import load_boxes
-from capeval.datasets.selection import choose_images, study_choice
+from capeval.datasets.selection import choose_images, compare_selection
 from capeval.formats import load_candidates, load_references
-from capeval.formats.judgments.plans import Plan, load_plan, load_votes, plan_files, write_plan
+from capeval.formats.judgments.plans import Plan, get_plan_paths, load_plan, load_votes, write_plan
 from capeval.formats.judgments.ratings import load_ratings
 from capeval.report.study_report import StudyReport
 from capeval.studies import (
@@ -96,7 +96,7 @@ def _plan(folder: Path) -> Plan:
 
 
 def _counted(folder: Path) -> votes.PlanVotes:
-    planned = load_plan(*plan_files(folder / "plan"))
+    planned = load_plan(*get_plan_paths(folder / "plan"))
     return votes.count_votes(planned, load_votes(folder / "votes.csv", planned))
 
 
@@ -155,7 +155,7 @@ def _domains(folder: Path) -> StudyReport:
 
 def _choose(folder: Path) -> StudyReport:
     annotations = load_boxes(folder / "boxes.csv", None)
-    return report_choice(study_choice(annotations, choose_images(annotations, 15)))
+    return report_choice(compare_selection(annotations, choose_images(annotations, 15)))
 
 
 def _build(folder: Path) -> StudyReport:

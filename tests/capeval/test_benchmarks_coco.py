@@ -15,7 +15,7 @@ from capeval.errors import OptionError, ResourceError
 
 def test_an_unknown_split() -> None:
     with pytest.raises(OptionError, match="'split' must be one of val2014, train2014"):
-        coco.captions("test2014")  # type: ignore[arg-type]
+        coco.load_captions("test2014")  # type: ignore[arg-type]
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,26 +27,26 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_package_that_is_missing_or_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, monkeypatch)
     with pytest.raises(ResourceError, match=r"spice-1\.0\.jar"):
-        coco.captions()
+        coco.load_captions()
     (tmp_path / "spice").mkdir()
     jar = tmp_path / "spice" / "spice-1.0.jar"
     jar.write_bytes(b"not a jar")
     with pytest.raises(ResourceError, match=r"must hold coco/annotations/captions_val2014\.json"):
-        coco.captions()
+        coco.load_captions()
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("coco/annotations/captions_train2014.json", "[")
     # One split is not in the archive, and the other is not JSON.
     splits: tuple[coco.Split, ...] = ("val2014", "train2014")
     for split in splits:
         with pytest.raises(ResourceError, match="pip install --force-reinstall pycocoevalcap"):
-            coco.captions(split)
+            coco.load_captions(split)
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ResourceError, match="is missing"):
-        coco.captions()
+        coco.load_captions()
 
 
 def test_all_of_val2014_is_there() -> None:
     pytest.importorskip("pycocotools")
-    captions = coco.captions("val2014")
+    captions = coco.load_captions("val2014")
     assert len(captions) == 40_504
     assert int(captions.counts.sum()) == 202_654

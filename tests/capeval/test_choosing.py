@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from capeval.datasets.open_images import ObjectAnnotations, load_boxes, load_class_names, load_rotations
-from capeval.datasets.selection import choice_statistics, choose_images, choose_randomly
+from capeval.datasets.selection import choose_images, choose_randomly, compute_statistics
 from capeval.errors import FormatError, MismatchError, OptionError
 
 
@@ -107,15 +107,15 @@ def test_the_seed_decides_and_no_image_is_taken_twice() -> None:
 def test_chosen_images_are_more_even_than_random_ones() -> None:
     annotations = made(2000)
     chosen = choose_images(annotations, 500)
-    ours = choice_statistics(annotations, chosen.positions)
-    others = choice_statistics(annotations, choose_randomly(chosen))
+    ours = compute_statistics(annotations, chosen.positions)
+    others = compute_statistics(annotations, choose_randomly(chosen))
     assert ours.entropy > others.entropy + 0.1
     assert ours.largest_share < others.largest_share
 
 
 def test_statistics_by_hand() -> None:
     annotations = annotated({"1": ["a", "a", "b"], "2": ["a", "c"], "3": ["d"]})
-    found = choice_statistics(annotations, np.array([0, 1]))
+    found = compute_statistics(annotations, np.array([0, 1]))
     assert found.entropy == pytest.approx(1.5)
     assert (found.images, found.classes, found.classes_per_image) == (2, 3, 2.0)
     assert found.instances_per_image == 2.5
@@ -132,7 +132,7 @@ def test_bad_wishes() -> None:
     with pytest.raises(MismatchError, match="got none for '2'"):
         choose_images(annotations, 2, rotations={"1": 0.0})
     with pytest.raises(MismatchError, match="at least one image"):
-        choice_statistics(annotations, np.array([], dtype=np.int64))
+        compute_statistics(annotations, np.array([], dtype=np.int64))
     for wanted, sample, seed in ((0, 1, 0), (2, 0, 0), (2, 1, -1)):
         with pytest.raises(OptionError, match="must be an integer of"):
             choose_images(annotations, wanted, sample=sample, seed=seed)

@@ -261,7 +261,7 @@ def test_without_spice_s_model_cocoevalcap_says_what_to_run(
 ) -> None:
     monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(spice, "_find_packaged", lambda: iter(()))
-    spice.spice_model.cache_clear()
+    spice.load_model.cache_clear()
     with pytest.raises(ResourceError, match=r"SPICE needs its model.*: capeval resources spice"):
         COCOEvalCap(*coco_pair()).evaluate()
 

@@ -28,7 +28,7 @@ from capeval import (
     load_references,
     set_threads,
 )
-from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
+from capeval.distributed import PartialFrequencies, Sums, build_report, build_statistics_table
 from capeval.distributed.statistics_table import column_names
 from capeval.errors import (
     CapevalError,
@@ -41,9 +41,9 @@ from capeval.errors import (
 from capeval.formats import write_references
 from capeval.formats.caption_files import _read_again as _references_again
 from capeval.metrics import METRICS, Metric
-from capeval.metrics.registry import metric_keys, resolve
+from capeval.metrics.registry import list_metric_keys, resolve
 from capeval.resources.document_frequencies import _read_again
-from capeval.resources.spice import found_model
+from capeval.resources.spice import find_model
 from tests.spice_model import NEEDS_MODEL
 
 TOKENS = Tokenizer(kind="none")
@@ -357,7 +357,7 @@ def test_metrics_of_sums_in_arrow_are_registered() -> None:
 
 
 def test_a_table_of_statistics_has_plain_names_and_types() -> None:
-    table = statistics(report(A))
+    table = build_statistics_table(report(A))
     names = ["image_id", "bleu", "rouge_l", "cider_d", "references", "digest", "settings"]
     assert table.column_names == names
     doubles, numbers = pa.list_(pa.float64()), pa.int64()
@@ -366,23 +366,25 @@ def test_a_table_of_statistics_has_plain_names_and_types() -> None:
 
 
 def test_statistics_of_a_pickled_report() -> None:
-    assert statistics(pickle.loads(pickle.dumps(report()))).equals(statistics(report()))
+    assert build_statistics_table(pickle.loads(pickle.dumps(report()))).equals(
+        build_statistics_table(report())
+    )
 
 
 def test_every_metric_has_a_column_of_its_own() -> None:
     made = [make() for make in METRICS.values()]
-    keys = {metric_keys([metric])[0] for metric in made}
+    keys = {list_metric_keys([metric])[0] for metric in made}
     assert len({column_names([metric])[0] for metric in made}) == len(keys) > 10
 
 
 def test_a_report_of_some_rows_is_that_of_their_images() -> None:
-    rows = pa.concat_tables([statistics(report(A)), statistics(report(B))])
-    found = report_of(rows.filter(pa.compute.equal(rows["image_id"], 3)), METRICS_GIVEN, tokenizer=TOKENS)
+    rows = pa.concat_tables([build_statistics_table(report(A)), build_statistics_table(report(B))])
+    found = build_report(rows.filter(pa.compute.equal(rows["image_id"], 3)), METRICS_GIVEN, tokenizer=TOKENS)
     expected = report(B)
     assert found.corpus == expected.corpus
     assert found.signatures == expected.signatures
     for given in (rows.to_pandas(), rows.to_batches()[0]):
-        assert report_of(given, METRICS_GIVEN, tokenizer=TOKENS).image_ids[0] == 1
+        assert build_report(given, METRICS_GIVEN, tokenizer=TOKENS).image_ids[0] == 1
 
 
 WRONG_ROWS: list[tuple[Callable[[pa.Table], object], type[CapevalError], str]] = [
@@ -409,11 +411,11 @@ def test_wrong_rows_are_refused(
     changed: Callable[[pa.Table], object], error: type[CapevalError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        report_of(changed(statistics(report())), METRICS_GIVEN, tokenizer=TOKENS)
+        build_report(changed(build_statistics_table(report())), METRICS_GIVEN, tokenizer=TOKENS)
 
 
 def test_rows_of_other_settings_are_refused() -> None:
-    rows = statistics(report())
+    rows = build_statistics_table(report())
     others: list[tuple[list[Metric], Tokenizer]] = [
         ([Bleu(), RougeL(beta=2.0), METRICS_GIVEN[2]], TOKENS),
         ([Bleu(), RougeL(), CiderD(frequencies="uniform")], TOKENS),
@@ -424,14 +426,14 @@ def test_rows_of_other_settings_are_refused() -> None:
         with pytest.raises(
             MismatchError, match=r"a table of statistics must have the settings BLEU\|orders=1,2,3,4"
         ):
-            report_of(rows, metrics, tokenizer=tokenizer)
+            build_report(rows, metrics, tokenizer=tokenizer)
 
 
 def test_rows_by_frequencies_of_their_own_references_are_of_all_images_or_none() -> None:
-    rows = statistics(report(A | B, ["CIDEr-D"]))
-    assert report_of(rows, ["CIDEr-D"], tokenizer=TOKENS).corpus == report(A | B, ["CIDEr-D"]).corpus
+    rows = build_statistics_table(report(A | B, ["CIDEr-D"]))
+    assert build_report(rows, ["CIDEr-D"], tokenizer=TOKENS).corpus == report(A | B, ["CIDEr-D"]).corpus
     with pytest.raises(MismatchError, match=r"got different ones in row 0"):
-        report_of(rows.slice(1), ["CIDEr-D"], tokenizer=TOKENS)
+        build_report(rows.slice(1), ["CIDEr-D"], tokenizer=TOKENS)
     assert resolve(["CIDEr-D"])[0].counts == "words"
 
 
@@ -442,7 +444,7 @@ def test_without_pyarrow_tables_say_what_to_install(monkeypatch: pytest.MonkeyPa
         counted().to_arrow,
         lambda: PartialFrequencies.from_arrow(frame),
         Sums.of(made).to_arrow,
-        lambda: statistics(made),
+        lambda: build_statistics_table(made),
     ]
     for call in calls:
         with pytest.raises(DependencyError, match=r"install pyarrow: pip install pyarrow"):
@@ -451,7 +453,7 @@ def test_without_pyarrow_tables_say_what_to_install(monkeypatch: pytest.MonkeyPa
 
 @NEEDS_MODEL
 def test_spice_s_model_is_named_by_its_file(tmp_path: Path) -> None:
-    found = found_model()
+    found = find_model()
     assert found is not None
     references, candidates = {1: ["a red dog runs"]}, {1: "a dog"}
     for make in (Spice, Spider):

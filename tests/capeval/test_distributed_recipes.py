@@ -21,7 +21,7 @@ Part = tuple[dict[ImageId, list[str]], dict[ImageId, str]]
 @pytest.fixture(scope="module")
 def parts() -> list[Part]:
     """Images of COCO in a random order: the first caption of each is the candidate."""
-    captions = coco.captions("val2014")
+    captions = coco.load_captions("val2014")
     order = random.Random(3).sample(captions.image_ids, IMAGES)
     cuts = [order[start::PARTS] for start in range(PARTS)]
     return [

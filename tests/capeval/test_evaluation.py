@@ -11,7 +11,7 @@ import pytest
 from capeval import Bleu, Candidates, Evaluator, References, Report, RougeL, Tokenizer, evaluate
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.metrics import Prepared
-from capeval.scoring.evaluator import problems
+from capeval.scoring.evaluator import list_problems
 from capeval.tokenizers import TokenizedReferences
 
 TOKENS = Tokenizer(kind="none")
@@ -95,7 +95,7 @@ def test_an_evaluator_scores_system_after_system() -> None:
 def test_candidates_are_tokenized_once_for_several_evaluators() -> None:
     tokens = TokenizedReferences(References(REFERENCES), TOKENS)
     evaluators = [Evaluator(tokens, [metric]) for metric in ("ROUGE-L", "CIDEr-D")]
-    tokenized = evaluators[0].tokenized(CANDIDATES)
+    tokenized = evaluators[0].tokenize(CANDIDATES)
     whole = report(metrics=["ROUGE-L", "CIDEr-D"])
     for evaluator in evaluators:
         found = evaluator.evaluate(tokenized)
@@ -127,14 +127,14 @@ def test_images_must_be_the_same(candidates: Any, message: str) -> None:
 
 def test_all_problems_are_listed() -> None:
     references = References({1: ["a"], 2: ["b"], 3: ["c"]})
-    assert problems(references, Candidates({1: "a", 3: "c", 2: "b"})) == []
+    assert list_problems(references, Candidates({1: "a", 3: "c", 2: "b"})) == []
     expected = [
         "every image must have one candidate (got 2 for image 1)",
         "image 4 is among the candidates but not among the references",
         "2 images (2, 3) are among the references but not among the candidates",
     ]
     candidates = Candidates({1: ["a", "b"], 4: ["d"]})
-    assert problems(references, candidates) == expected
+    assert list_problems(references, candidates) == expected
     with pytest.raises(MismatchError) as caught:
         evaluate(references, candidates, ["ROUGE-L"])
     assert str(caught.value) == "; ".join(expected)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 
 
 def test_a_file_without_room_is_named_and_the_old_one_stays(tmp_path: Path) -> None:
@@ -15,7 +15,7 @@ def test_a_file_without_room_is_named_and_the_old_one_stays(tmp_path: Path) -> N
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        with pytest.raises(OSError, match="file") as caught, written_whole(path) as file:
+        with pytest.raises(OSError, match="file") as caught, atomic_write(path) as file:
             file.write(bytes(2000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

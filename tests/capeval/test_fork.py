@@ -21,7 +21,7 @@ def score(prepared, references):
     return repr(prepared.score({image: captions[0] for image, captions in references.items()}).corpus)
 
 references = {image: [f"a dog runs on the grass {image}", "the dog"] for image in range(1500)}
-metric = registry.named(sys.argv[1])
+metric = registry.get_metric(sys.argv[1])
 prepared = metric.prepare(references)
 expected = score(prepared, references)
 

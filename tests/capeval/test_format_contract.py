@@ -59,7 +59,9 @@ def test_a_format_is_read_everywhere(
     path = tmp_path / "captions"
     paths = [toys / "formats.md", PROJECT / "docs" / "reference" / "formats.md"]
     rows = [line for page in paths for line in page.read_text(encoding="utf-8").splitlines() if "|" in line]
-    assert any(f"| {name} |" in row or f"[{name}](" in row for row in rows), "no row in docs/reference/formats.md"
+    assert any(f"| {name} |" in row or f"[{name}](" in row for row in rows), (
+        "no row in docs/reference/formats.md"
+    )
     if capeval.load_candidates in readers:
         app.main(args=["check", str(path)], standalone_mode=False)
         assert b"is valid: 2 captions" in capfdbinary.readouterr().out

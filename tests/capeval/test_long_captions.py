@@ -87,9 +87,10 @@ def run(script: str, *arguments: str, **variables: str) -> str:
 # What 16 threads need to parse captions of rare words side by side.
 PARSE = """
 import sys
-from capeval.metrics.spice import scene_tuples
+from capeval.metrics.spice import list_scene_tuples
 count, words = map(int, sys.argv[1:])
-scene_tuples([" ".join(f"rare{caption}word{place}" for place in range(words)) for caption in range(count)])
+captions = [" ".join(f"rare{caption}word{place}" for place in range(words)) for caption in range(count)]
+list_scene_tuples(captions)
 """
 
 

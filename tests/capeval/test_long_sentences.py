@@ -15,10 +15,19 @@ from capeval.data.captions import Candidates
 from capeval.distributed.partial_sums import Sums
 from capeval.errors import OptionError, UnscoredError, UnscoredWarning
 from capeval.formats.judgments.ratings import Ratings
-from capeval.metrics.spice import LongSentenceError, parsed
-from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
+from capeval.metrics.spice import LongSentenceError, parse_captions
+from capeval.report import (
+    System,
+    create_image_table,
+    create_score_table,
+    to_csv,
+    to_html,
+    to_json,
+    to_latex,
+    to_markdown,
+)
 from capeval.report.exporters import comparison_to_json
-from capeval.resources.spice import spice_model
+from capeval.resources.spice import load_model
 from capeval.scoring.evaluator import Evaluator
 from capeval.scoring.report import Report
 from capeval.scoring.significance import bootstrap, compare
@@ -155,19 +164,19 @@ def test_both_systems_are_compared_on_the_images_that_both_have(method: str) -> 
 def test_tables_and_files_have_the_note() -> None:
     report = scored()
     system = System(name="a", report=report)
-    grid = scores([system], source="refs.json")
+    grid = create_score_table([system], source="refs.json")
     assert grid.notes[-1] == f"{NOTE}."
-    assert scores([system, System(name="b", report=scored(SHORT))]).notes[-2:] == (
+    assert create_score_table([system, System(name="b", report=scored(SHORT))]).notes[-2:] == (
         f"a: {NOTE}.",
         "b: image 4 is not scored" + NOTE.removeprefix("2 images (2, 4) are not scored") + ".",
     )
-    assert per_image([system]).notes == (f"{NOTE}.",)
+    assert create_image_table([system]).notes == (f"{NOTE}.",)
     assert "(2, 4) are not scored by SPICE" in to_markdown(grid)
     assert f"% {NOTE}." in to_latex(grid)
     written = json.loads(to_json([system], per_image=True))
     assert written["unscored"]["SPICE"] == {"images": [2, 4], "note": NOTE}
     assert [row["SPICE"] is None for row in written["per_image"]] == [False, True, False, True, False]
-    table = to_csv(per_image([system])).splitlines()
+    table = to_csv(create_image_table([system])).splitlines()
     assert table[0].endswith(',"SPICE","SPICE-Color","SPIDEr"')
     assert table[2] == '"a",2,0.0,"","",""'
     page = to_html(
@@ -198,7 +207,7 @@ def test_an_image_may_be_refused_instead() -> None:
         r"^image 2 is not scored by SPICE or SPIDEr, since a caption has a sentence of more than 120 tokens$"
     )
     short = REFERENCES.select([1, 2, 3])
-    for metric in (Spice().requiring_all(), Spider().requiring_all()):
+    for metric in (Spice().without_exclusions(), Spider().without_exclusions()):
         with pytest.raises(UnscoredError, match=message) as caught:
             evaluate(short, {image: CANDIDATES[image] for image in (1, 2, 3)}, [metric])
         assert pickle.loads(pickle.dumps(caught.value)).images == (2,)
@@ -227,4 +236,4 @@ def test_many_long_captions_are_found_at_any_place() -> None:
         found = rows(dict(enumerate(texts))).per_image["SPICE"]
     assert np.flatnonzero(np.isnan(found)).tolist() == list(range(0, 40, 3))
     with pytest.raises(LongSentenceError, match="got one of 140 in the caption 'a dog0 near"):
-        parsed(spice_model(), texts)
+        parse_captions(load_model(), texts)

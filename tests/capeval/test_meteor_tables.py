@@ -23,11 +23,11 @@ OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
 
 @pytest.fixture(scope="module")
 def sound() -> bytes:
-    return meteor.compiled_tables().read_bytes()
+    return meteor.ensure_tables().read_bytes()
 
 
 def place(folder: Path, tables: bytes) -> Path:
-    path = folder / meteor.compiled_tables().name
+    path = folder / meteor.ensure_tables().name
     path.write_bytes(tables)
     return path
 
@@ -55,7 +55,7 @@ def test_one_of_many_processes_makes_the_tables_in_a_new_home(tmp_path: Path, so
 from capeval import Meteor
 from capeval.resources import meteor
 made = []
-meteor.compiled_tables(progress=made.append)
+meteor.ensure_tables(progress=made.append)
 print(bool(made), Meteor().prepare({1: ["a dog runs"]}).score({1: "a dog"}).corpus["METEOR"])
 """
     env = {
@@ -90,7 +90,7 @@ def test_tables_are_named_by_their_file(
     expected = Meteor().prepare({1: ["a dog runs"]}).score({1: "a dog ran"})
     # Nothing else is looked for.
     monkeypatch.setattr(meteor, "cache_folder", lambda: pytest.fail("looked in the cache"))
-    meteor.meteor_tables.cache_clear()
+    meteor.load_tables.cache_clear()
     found = pickle.loads(pickle.dumps(named)).prepare({1: ["a dog runs"]}).score({1: "a dog ran"})
     assert found.corpus == expected.corpus
     assert found.signature == expected.signature
@@ -113,11 +113,11 @@ def test_tables_are_named_by_their_file(
 def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:
     path = place(tmp_path, sound)
     made: list[int] = []
-    assert meteor.compiled_tables(tmp_path, made.append) == path
+    assert meteor.ensure_tables(tmp_path, made.append) == path
     assert made == []
     # From now on its state is known; a file put there by somebody else is read in full again.
     os.utime(path, ns=(0, 0))
-    assert meteor.compiled_tables(tmp_path, made.append) == path
+    assert meteor.ensure_tables(tmp_path, made.append) == path
     assert made == []
 
 
@@ -134,7 +134,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
 
     # Permissions would not stop root.
     monkeypatch.setattr(compiled_files, "written_whole", refuse)
-    assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
+    assert meteor.ensure_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 
 @pytest.fixture
@@ -151,14 +151,14 @@ def no_cache(tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> I
 
 def test_where_the_cache_cannot_be_written_a_temporary_folder_will_do(no_cache: Path, sound: bytes) -> None:
     with pytest.warns(CapevalWarning) as warned:
-        path = meteor.compiled_tables()
+        path = meteor.ensure_tables()
     assert path.parent == compiled_files.temporary_folder()
     assert path.read_bytes() == sound
     (warning,) = warned
     assert str(no_cache) in str(warning.message)
     assert str(path.parent) in str(warning.message)
     with pytest.raises(NotADirectoryError):
-        meteor.compiled_tables(no_cache)
+        meteor.ensure_tables(no_cache)
 
 
 def test_the_temporary_folder_goes_with_its_process() -> None:
@@ -188,7 +188,7 @@ def test_the_variable_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_the_metric_says_what_the_tables_take(sound: bytes) -> None:
     (resource,) = Meteor().needs
     assert len(sound) < resource.memory < 2 * len(sound)
-    assert resource.prepare(lambda _: pytest.fail("compiled again")) == meteor.compiled_tables()
+    assert resource.prepare(lambda _: pytest.fail("compiled again")) == meteor.ensure_tables()
 
 
 @pytest.mark.parametrize("kept", [0, 7, 40, 100_000])
@@ -207,7 +207,7 @@ def test_progress_and_an_interrupt_leave_nothing_half_written(tmp_path: Path) ->
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        meteor.compiled_tables(tmp_path, interrupt)
+        meteor.ensure_tables(tmp_path, interrupt)
     assert heard == sorted(heard)
     assert 0 < heard[-1] <= meteor.PARAPHRASES
     assert {file.suffix for file in tmp_path.iterdir()} <= {".lock"}
@@ -222,7 +222,7 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
                 path = tmp_path / Path(name).name
                 path.write_bytes(content)
                 return path
-        return installed_files.installed_file(name, purpose)
+        return installed_files.find_installed_file(name, purpose)
 
     monkeypatch.setattr(meteor, "installed_file", find)
 
@@ -232,13 +232,13 @@ def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(
         ResourceError, match=r"paraphrase-en\.gz differs from the file of .*--force-reinstall pycocoevalcap"
     ):
-        meteor.compiled_tables(tmp_path / "cache")
+        meteor.ensure_tables(tmp_path / "cache")
 
 
 def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
     with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar differs from the file of pycocoevalcap 1\.2"):
-        meteor.compiled_tables(tmp_path / "cache")
+        meteor.ensure_tables(tmp_path / "cache")
 
 
 def test_a_jar_with_other_words_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,10 +253,10 @@ def test_a_jar_with_other_words_is_named(tmp_path: Path, monkeypatch: pytest.Mon
             archive.writestr(name, "other words\n")
     installed_copy(tmp_path, monkeypatch, jar=other.read_bytes())
     with pytest.raises(ResourceError, match=r"the CRC-32 of synonym/english\.synsets must be"):
-        meteor.compiled_tables(tmp_path / "cache")
+        meteor.ensure_tables(tmp_path / "cache")
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(ResourceError, match=r"METEOR come with pycocoevalcap, which is missing: pip install"):
-        meteor.compiled_tables(tmp_path)
+        meteor.ensure_tables(tmp_path)

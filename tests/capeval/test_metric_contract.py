@@ -19,8 +19,8 @@ from capeval.cli.app import app
 from capeval.distributed import Sums
 from capeval.errors import OptionError
 from capeval.metrics import CLASSES, DEFAULT, METRICS, Metric
-from capeval.metrics.options import metric_options
-from capeval.metrics.registry import canonical_name, named
+from capeval.metrics.options import list_metric_options
+from capeval.metrics.registry import get_metric, normalize_name
 from capeval.tokenizers import TokenizedReferences
 from capeval_server.challenges.models import Challenge
 from tests.plugins import TOY_METRICS, install_toy, plugins_in, write_distribution
@@ -72,7 +72,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Cap
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [*METRIC_NAMES, *TOY_METRICS])
 def test_a_metric_is_offered_everywhere(name: str, run: Run, toys: Path) -> None:
-    metric = named(name.upper())
+    metric = get_metric(name.upper())
     assert metric == METRICS[name]()
     assert getattr(capeval, type(metric).__name__) is CLASSES[type(metric).__name__] is type(metric)
     check_options(name, metric)
@@ -85,16 +85,16 @@ def test_a_metric_is_offered_everywhere(name: str, run: Run, toys: Path) -> None
 
 def check_options(name: str, metric: Metric) -> None:
     """Check that options are described, and read as text as signatures write them."""
-    options = metric_options(type(metric))
+    options = list_metric_options(type(metric))
     for option in options.values():
         text = f"{name}({option.name}={option.show(getattr(metric, option.name))})"
         assert option.help, f"{text}: no description in the docstring of {type(metric).__name__}"
-        assert canonical_name(text) == text
-        assert named(text) == METRICS[text]() == metric
+        assert normalize_name(text) == text
+        assert get_metric(text) == METRICS[text]() == metric
     signed = {each.partition("=")[0] for each in metric.options()}
     assert signed <= options.keys(), "an option of the signature has no form as text"
     with pytest.raises(OptionError, match=f"options of {re.escape(metric.family)}"):
-        named(f"{name}(no_option=1)")
+        get_metric(f"{name}(no_option=1)")
     assert f"{name}(no_option=1)" not in METRICS
 
 
@@ -112,7 +112,7 @@ def check_scores(name: str, metric: Metric) -> None:
     intervals = good.with_intervals(samples=20).intervals
     assert all(each.low <= good.corpus[score] <= each.high for score, each in intervals.items())
     # With the document frequencies of all images, sums of parts are those of the whole.
-    given = metric.counted_on(TokenizedReferences(capeval.References(REFERENCES)), "all")
+    given = metric.with_corpus(TokenizedReferences(capeval.References(REFERENCES)), "all")
     whole = capeval.evaluate(REFERENCES, BAD, [given])
     first, last = (
         Sums.of(capeval.evaluate({i: REFERENCES[i] for i in part}, {i: BAD[i] for i in part}, [given]))
@@ -157,7 +157,7 @@ def check_server(name: str, metric: Metric) -> None:
     assert box in (offered if name in metric.featured or name in DEFAULT else more)
     assert all(f'<option value="{score}">' in page for score in metric.names)
     fixed = metric.variants.get(name, {})
-    options = [each for each in metric_options(type(metric)).values() if each.name not in fixed]
+    options = [each for each in list_metric_options(type(metric)).values() if each.name not in fixed]
     assert all(f'name="metrics-{name}-{option.name}"' in page for option in options)
     # The other value of a flag, which every metric must accept.
     flag = next((each for each in options if each.type == "flag"), None)
@@ -169,7 +169,7 @@ def check_server(name: str, metric: Metric) -> None:
     staff.do("/new/apply/", **{key: value for key, value in hidden if key != "csrfmiddlewaretoken"})
     split = Challenge.objects.get().splits.get()
     assert split.metrics == [written]
-    assert METRICS[written]() == named(written)
+    assert METRICS[written]() == get_metric(written)
     assert written in staff.see("/contract/organize/files/challenge.toml")
 
 
@@ -265,7 +265,7 @@ def test_the_command_line_takes_options(run: Run) -> None:
 def test_memory_limits_include_resources(settings: Any) -> None:
     from capeval_server.submissions.scoring.pipeline import memory_limit
 
-    (words,) = named("Toy").needs
+    (words,) = get_metric("Toy").needs
     assert memory_limit(["BLEU"]) == settings.MEMORY_BYTES
     assert memory_limit(["BLEU", "Toy(text=raw)"]) == settings.MEMORY_BYTES + words.memory
 
@@ -273,7 +273,7 @@ def test_memory_limits_include_resources(settings: Any) -> None:
 def test_metrics_may_read_captions_as_written() -> None:
     references, candidates = {1: ["The red bus"]}, {1: "the red bus."}
     for text, score in (("tokens", 1), ("raw", 1 / 2)):
-        scores = named(f"Toy(text={text})").prepare(references).score(candidates)
+        scores = get_metric(f"Toy(text={text})").prepare(references).score(candidates)
         assert scores.corpus == {"Toy": score}
     assert scores.signature.tokenizer == "none"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from capeval import Bleu, CiderD, RougeL
-from capeval.metrics import Metric, metric_keys
+from capeval.metrics import Metric, list_metric_keys
 from capeval.report import System, to_json
 from capeval.scoring.evaluator import evaluate
 from capeval.scoring.significance import bootstrap, compare
@@ -27,9 +27,9 @@ EITHER = pytest.mark.parametrize(
 
 
 def test_a_key_is_the_family_or_the_scores() -> None:
-    assert metric_keys([Bleu(), RougeL(), CiderD(n=2, order=2)]) == ("BLEU", "ROUGE-L", "CIDEr-D-2")
-    assert metric_keys([Bleu(orders=(4,))]) == ("BLEU-4",)
-    assert metric_keys([*TWO_BLEU, CiderD()]) == ("BLEU-1,BLEU-2", "BLEU-3,BLEU-4", "CIDEr-D")
+    assert list_metric_keys([Bleu(), RougeL(), CiderD(n=2, order=2)]) == ("BLEU", "ROUGE-L", "CIDEr-D-2")
+    assert list_metric_keys([Bleu(orders=(4,))]) == ("BLEU-4",)
+    assert list_metric_keys([*TWO_BLEU, CiderD()]) == ("BLEU-1,BLEU-2", "BLEU-3,BLEU-4", "CIDEr-D")
 
 
 @EITHER

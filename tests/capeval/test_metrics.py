@@ -22,7 +22,7 @@ from capeval import (
 )
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.metrics import DEFAULT, METRICS, Metric
-from capeval.metrics.registry import named, resolve
+from capeval.metrics.registry import get_metric, resolve
 from capeval.tokenizers import TokenizedReferences
 from tests.spice_model import METRIC_NAMES
 
@@ -88,7 +88,7 @@ def test_options_are_checked(make: Callable[..., object], options: dict[str, Any
 
 @pytest.mark.parametrize("name", METRIC_NAMES)
 def test_registered_metrics_are_found_by_name(name: str) -> None:
-    assert named(name.lower()) == named(name) == METRICS[name]()
+    assert get_metric(name.lower()) == get_metric(name) == METRICS[name]()
     metric = METRICS[name]()
     assert metric.names
     assert name in (*metric.names, metric.family)

@@ -18,9 +18,9 @@ from capeval.report import (
     Cell,
     Grid,
     System,
-    comparison,
-    per_image,
-    scores,
+    create_comparison_table,
+    create_image_table,
+    create_score_table,
     to_csv,
     to_html,
     to_json,
@@ -43,7 +43,7 @@ def system(name: str, candidates: Candidates, **options: Any) -> System:
 
 
 def test_scores_mark_the_best_and_show_what_was_published() -> None:
-    grid = scores([system("good", GOOD), system("bad", BAD)], {"people": {"BLEU-1": 0.5}})
+    grid = create_score_table([system("good", GOOD), system("bad", BAD)], {"people": {"BLEU-1": 0.5}})
     assert grid.columns[:3] == ("System", "BLEU-1", "BLEU-2")
     good, bad, people = grid.rows
     assert all(cell.best for cell in good[1:])
@@ -56,21 +56,21 @@ def test_scores_mark_the_best_and_show_what_was_published() -> None:
 
 
 def test_one_system_alone_is_not_the_best() -> None:
-    assert not any(cell.best for row in scores([system("one", GOOD)]).rows for cell in row)
+    assert not any(cell.best for row in create_score_table([system("one", GOOD)]).rows for cell in row)
 
 
 def test_subsets_follow_the_whole() -> None:
-    grid = scores([system("a", GOOD, subsets=SUBSETS), system("b", BAD, subsets=SUBSETS)])
+    grid = create_score_table([system("a", GOOD, subsets=SUBSETS), system("b", BAD, subsets=SUBSETS)])
     assert [row[1].value for row in grid.rows] == ["all", "all", "low", "low", "high", "high"]
 
 
 def test_systems_that_do_not_fit_are_refused() -> None:
     with pytest.raises(MismatchError, match="same metrics"):
-        scores([system("a", GOOD), system("b", BAD, metrics=["BLEU"])])
+        create_score_table([system("a", GOOD), system("b", BAD, metrics=["BLEU"])])
     with pytest.raises(MismatchError, match="same subsets"):
-        scores([system("a", GOOD), system("b", BAD, subsets=SUBSETS)])
+        create_score_table([system("a", GOOD), system("b", BAD, subsets=SUBSETS)])
     with pytest.raises(MismatchError, match="at least one system"):
-        per_image([])
+        create_image_table([])
 
 
 def test_json_is_an_object_or_a_list_in_full_precision() -> None:
@@ -89,11 +89,11 @@ def test_json_is_an_object_or_a_list_in_full_precision() -> None:
 
 def test_csv_has_full_precision_and_the_ends_of_intervals() -> None:
     good = system("good", GOOD)
-    header, row = csv.reader(io.StringIO(to_csv(scores([good]))))
+    header, row = csv.reader(io.StringIO(to_csv(create_score_table([good]))))
     cells = dict(zip(header, row, strict=True))
     assert float(cells["CIDEr-D"]) == good.report.corpus["CIDEr-D"]
     assert float(cells["BLEU-1 low"]) == good.intervals["BLEU-1"].low
-    rows = list(csv.reader(io.StringIO(to_csv(per_image([good])))))
+    rows = list(csv.reader(io.StringIO(to_csv(create_image_table([good])))))
     assert len(rows) == 9
     assert rows[0][:3] == ["System", "image_id", "BLEU-1"]
 
@@ -133,7 +133,7 @@ NOTED = ("8 images, 2 references each (a_b.json).", "COCO papers report CIDEr-D 
 
 def test_notes_say_once_what_readers_ask() -> None:
     made = system("good", GOOD, **FEW)
-    grid = scores([made, made], source="a_b.json")
+    grid = create_score_table([made, made], source="a_b.json")
     assert grid.notes == (
         NOTED[0],
         f"{NOTED[1]} Papers often print scores times 100.",
@@ -148,7 +148,9 @@ def test_notes_say_once_what_readers_ask() -> None:
     assert "COCO" not in to_csv(grid)
     page = Page(page_of([made], source="a_b.json"))
     assert all(page.text.count(note) == 1 for note in grid.notes)
-    compared = comparison(compare(made.report, made.report, samples=20), "a", "b", notes=made.report.notes())
+    compared = create_comparison_table(
+        compare(made.report, made.report, samples=20), "a", "b", notes=made.report.notes()
+    )
     assert to_markdown(compared).endswith(f"8 images, 2 references each.\n{grid.notes[1]}\n")
 
 
@@ -158,21 +160,22 @@ def test_notes_are_of_what_was_scored() -> None:
     report = evaluate(few, said, ["BLEU-1", "CIDEr"])
     assert report.notes() == (
         "2 images, 1 to 2 references each.",
-        "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D. Papers often print scores times 100.",
+        "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D."
+        " Papers often print scores times 100.",
     )
     one = evaluate(few.select([1]), said.select([1]), ["BLEU-1"])
     assert one.notes("x") == ("1 image, 1 reference each (x).", "Papers often print scores times 100.")
     assert "1 image, 1 reference each." in one._repr_html_()
     # No line end of a file's name ends the comment of LaTeX.
     assert "% 1 image, 1 reference each (x\\ny)." in to_latex(
-        scores([System(name="a", report=one)], source="x\ny")
+        create_score_table([System(name="a", report=one)], source="x\ny")
     )
 
 
 def test_comparisons_have_a_row_for_each_score() -> None:
     good, bad = system("good", GOOD), system("bad", BAD)
     compared = compare(good.report, bad.report, samples=20)
-    grid = comparison(compared, "good", "bad")
+    grid = create_comparison_table(compared, "good", "bad")
     assert [row[0].value for row in grid.rows] == list(good.report.corpus)
     assert all(row[1].best and not row[2].best for row in grid.rows)
     assert grid.rows[0][3].low == compared["BLEU-1"].low

@@ -20,7 +20,7 @@ from capeval.errors import MismatchError, OptionError
 from capeval.formats.images import load_file_names
 from capeval.report import System, to_html
 from capeval.report.browser import browser_data, caption_browser
-from capeval.report.images import needs_file_names, picture_addresses
+from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.tokenizers import tokenize
 
 CAPTIONS = (
@@ -184,7 +184,7 @@ PAGE = Path("out/report.html")
 
 
 def addresses(place: str, images: list[Any], names: dict[Any, str] | None = None) -> dict[Any, str]:
-    return picture_addresses(place, images, PAGE, file_names=names or {})
+    return find_picture_urls(place, images, PAGE, file_names=names or {})
 
 
 def test_patterns_of_addresses_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

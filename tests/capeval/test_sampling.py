@@ -10,14 +10,14 @@ import pytest
 
 from capeval import References
 from capeval._internal.random import (
-    deal,
-    generator,
-    halves,
-    in_turn,
-    named_generator,
+    draw_in_rounds,
+    draw_resample_counts,
+    make_generator,
+    make_named_generator,
+    make_python_random,
     orders,
-    python_random,
-    resample_counts,
+    split_in_halves,
+    split_randomly,
 )
 from capeval.data.captions import ImageId
 from capeval.data.held_out import hold_out, hold_out_several
@@ -25,15 +25,15 @@ from capeval.errors import MismatchError, OptionError
 
 
 def test_generators_are_those_of_their_seed_and_name() -> None:
-    assert generator(7).random() == np.random.default_rng(7).random()
-    assert generator(7, 2).random() == np.random.default_rng((7, 2)).random()
+    assert make_generator(7).random() == np.random.default_rng(7).random()
+    assert make_generator(7, 2).random() == np.random.default_rng((7, 2)).random()
     digest = hashlib.sha256(b"7/many/test").digest()[:16]
     expected = np.random.default_rng(int.from_bytes(digest))
-    assert named_generator(7, "many/test").random() == expected.random()
-    assert python_random(7).random() == random.Random(7).random()
-    assert python_random(7, "HC").random() == random.Random("7/HC").random()
+    assert make_named_generator(7, "many/test").random() == expected.random()
+    assert make_python_random(7).random() == random.Random(7).random()
+    assert make_python_random(7, "HC").random() == random.Random("7/HC").random()
     with pytest.raises(OptionError, match=r"'seed' must be an integer of at least 0 \(got -1\)"):
-        generator(-1)
+        make_generator(-1)
 
 
 def test_one_caption_is_held_out_by_the_seed() -> None:
@@ -67,21 +67,21 @@ def test_several_captions_are_held_out_of_each_image() -> None:
 
 
 def test_items_are_dealt_out_in_their_order() -> None:
-    groups = deal("abcdefgh", [3, 5], seed=4)
+    groups = split_randomly("abcdefgh", [3, 5], seed=4)
     order = np.random.default_rng(4).permutation(8).tolist()
     assert groups == [["abcdefgh"[i] for i in sorted(part)] for part in (order[:3], order[3:])]
 
 
 def test_halves_have_every_position_once() -> None:
-    one, two = halves(48, seed=1)
+    one, two = split_in_halves(48, seed=1)
     assert len(one) == len(two) == 24
     assert sorted([*one, *two]) == list(range(48))
     with pytest.raises(MismatchError, match="fewer than two"):
-        halves(1)
+        split_in_halves(1)
 
 
 def test_items_take_turns() -> None:
-    drawn = in_turn("abc", 7, python_random(1))
+    drawn = draw_in_rounds("abc", 7, make_python_random(1))
     assert sorted(drawn[:3]) == sorted(drawn[3:6]) == ["a", "b", "c"]
     assert len(drawn) == 7
 
@@ -89,9 +89,11 @@ def test_items_take_turns() -> None:
 def test_orders_are_permutations() -> None:
     keys = np.random.default_rng(3).random((3, 4))
     expected = [np.argsort(keys[row, :size]).tolist() for row, size in enumerate((2, 4, 1))]
-    assert orders([2, 4, 1], generator(3)) == expected
+    assert orders([2, 4, 1], make_generator(3)) == expected
 
 
 def test_a_resample_counts_what_is_drawn() -> None:
     drawn = np.random.default_rng(3).integers(0, 5, 5)
-    assert resample_counts(5, generator(3)).tolist() == [int((drawn == item).sum()) for item in range(5)]
+    assert draw_resample_counts(5, make_generator(3)).tolist() == [
+        int((drawn == item).sum()) for item in range(5)
+    ]

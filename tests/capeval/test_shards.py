@@ -17,8 +17,8 @@ from capeval.distributed.shards import (
     ShardScores,
     ShardScoringOptions,
     ShardTiming,
+    list_shards,
     score_shards,
-    shards_in,
 )
 from capeval.errors import CaptionError, FormatError, MismatchError
 from capeval.metrics import Metric
@@ -48,7 +48,7 @@ def write(folder: Path, parts: list[list[dict[str, Any]]]) -> list[Shard]:
 
     for number, part in enumerate(parts):
         parquet.write_table(pa.Table.from_pylist(part), folder / f"part-{number}.parquet")
-    return shards_in(folder, folder)
+    return list_shards(folder, folder)
 
 
 def split(everything: list[dict[str, Any]], *ends: int) -> list[list[dict[str, Any]]]:
@@ -192,15 +192,15 @@ def test_folders_that_are_not_shards(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match=r"must have files with a suffix such as '\.parquet', .* \(got none\)"
     ):
-        shards_in(tmp_path, tmp_path)
+        list_shards(tmp_path, tmp_path)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "one.parquet").touch()
     (tmp_path / "b" / "two.parquet").touch()
     with pytest.raises(MismatchError, match=r"/a must have two\.parquet"):
-        shards_in(tmp_path / "a", tmp_path / "b")
+        list_shards(tmp_path / "a", tmp_path / "b")
     with pytest.raises(MismatchError, match=r"/a must have two\.parquet"):
-        shards_in(tmp_path / "b", tmp_path / "a")
+        list_shards(tmp_path / "b", tmp_path / "a")
     (tmp_path / "a" / "two.parquet").touch()
-    shards = shards_in(tmp_path / "a", tmp_path / "b")
+    shards = list_shards(tmp_path / "a", tmp_path / "b")
     assert [shard.references.name for shard in shards] == ["one.parquet", "two.parquet"]

@@ -13,7 +13,7 @@ import pytest
 import capeval
 from capeval._internal.notebook_html import html_table
 from capeval.errors import DependencyError
-from capeval.errors.messages import shown_score
+from capeval.errors.messages import format_score
 from capeval.scoring.significance import bootstrap, compare
 
 REFERENCES = {
@@ -105,7 +105,7 @@ def test_tables_take_the_colors_of_the_page() -> None:
 
 
 def test_a_score_that_is_no_number_is_a_dash() -> None:
-    assert (shown_score(nan), shown_score(0.12345)) == ("-", "0.123")
+    assert (format_score(nan), format_score(0.12345)) == ("-", "0.123")
 
 
 def test_two_reports_compare_in_one_call(report: capeval.Report) -> None:

@@ -15,8 +15,8 @@ from capeval.metrics import Metric
 from capeval.scoring.evaluator import evaluate
 from capeval.scoring.report import Report
 from capeval.scoring.significance import (
+    BootstrapScore,
     Method,
-    Resampled,
     Resampler,
     bootstrap,
     compare,
@@ -263,13 +263,15 @@ def test_resamples_kept_in_single_precision_say_the_same() -> None:
     kept = []
     for report in reports:
         one = resample(report)["ROUGE-L"]
-        kept.append(Resampled(name=one.name, score=one.score, values=one.values.astype(np.float32)))
+        kept.append(BootstrapScore(name=one.name, score=one.score, values=one.values.astype(np.float32)))
     single, whole = difference(kept[0], kept[1]), compare(*reports)["ROUGE-L"]
     assert (single.difference, single.p_value) == (whole.difference, whole.p_value)
     assert (single.low, single.high) == pytest.approx((whole.low, whole.high), abs=1e-7)
     # What differs by rounding alone is the same: here 1/3, and 1/3 with its last bit changed.
     values = np.full(1000, 1 / 3, np.float32)
-    a, b = (Resampled(name="x", score=1 / 3, values=v) for v in (values, np.nextafter(values, np.float32(0))))
+    a, b = (
+        BootstrapScore(name="x", score=1 / 3, values=v) for v in (values, np.nextafter(values, np.float32(0)))
+    )
     assert difference(a, b).p_value == 1
 
 

@@ -18,16 +18,25 @@ from capeval.formats.judgments.plans import Pair
 from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.scene_graphs import SceneAttribute, SceneGraph, SceneObject, SceneRelation
 from capeval.metrics.spice import Spice
-from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
+from capeval.report import (
+    System,
+    create_image_table,
+    create_score_table,
+    to_csv,
+    to_html,
+    to_json,
+    to_latex,
+    to_markdown,
+)
 from capeval.report.exporters import comparison_to_json
-from capeval.report.scene_graphs import drawn
+from capeval.report.scene_graphs import draw_graph
 from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import CorrelationOptions, score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.gaming import ATTACKS, game
 from capeval.studies.human import HumanOptions, human_performance, leave_one_out
 from capeval.studies.shared.pair_scores import PairScorer
-from capeval.studies.shared.words import Contender, contender_names
+from capeval.studies.shared.words import ComparedMetric, validate_contenders
 from tests.spice_model import NEEDS_MODEL
 
 REFERENCES = References(
@@ -65,7 +74,7 @@ GRAPH = SceneGraph(
 
 
 def test_a_drawn_graph_says_what_matched_by_more_than_color() -> None:
-    picture = ElementTree.fromstring(str(drawn(GRAPH, "a <title>")))
+    picture = ElementTree.fromstring(str(draw_graph(GRAPH, "a <title>")))
     texts = {each.text: each.get("class") for each in picture if each.tag == "text"}
     assert texts == {
         "\N{CHECK MARK} ride": "relation matched",
@@ -78,7 +87,7 @@ def test_a_drawn_graph_says_what_matched_by_more_than_color() -> None:
     assert title is not None
     assert title.text == "a <title>"
     assert [each.get("class") for each in picture if each.tag == "path"] == ["matched", "matched head"]
-    assert "SPICE found no objects" in drawn(SceneGraph(objects=(), relations=()), "none")
+    assert "SPICE found no objects" in draw_graph(SceneGraph(objects=(), relations=()), "none")
 
 
 @NEEDS_MODEL
@@ -104,7 +113,9 @@ def test_graphs_are_of_the_text_that_was_scored() -> None:
     raw = page_of(system(metrics=[Spice(text="raw")]))
     assert raw.count('<svg class="scene-graph"') == 8
     made = system(metrics=["SPICE"], tokenizer=Tokenizer(kind="none"))
-    with pytest.raises(MismatchError, match=r"'tokenizer' must be the tokenizer of the scores, none \(got ptb"):
+    with pytest.raises(
+        MismatchError, match=r"'tokenizer' must be the tokenizer of the scores, none \(got ptb"
+    ):
         page_of(made)
     assert page_of(made, tokenizer=Tokenizer(kind="none")).count('<svg class="scene-graph"') == 8
 
@@ -119,9 +130,9 @@ def test_a_category_without_reference_tuples_is_no_score_in_any_form(tmp_path: P
     assert all(isinstance(row["SPICE"], float) for row in rows)
     made.report.save(tmp_path / "report.json")
     assert json.loads((tmp_path / "report.json").read_text())["per_image"] == rows
-    table = list(csv.DictReader(io.StringIO(to_csv(per_image([made])))))
+    table = list(csv.DictReader(io.StringIO(to_csv(create_image_table([made])))))
     assert [row["SPICE-Color"] for row in table] == [str(colors[0]), "", "", str(colors[3])]
-    for text in (to_markdown(per_image([made])), to_latex(per_image([made]))):
+    for text in (to_markdown(create_image_table([made])), to_latex(create_image_table([made]))):
         assert "\N{EN DASH}" in text
         assert "nan" not in text
     assert made.report.to_pandas()["SPICE-Color"].isna().tolist() == [False, True, True, False]
@@ -140,9 +151,9 @@ def test_a_corpus_without_tuples_of_a_category_has_no_score_and_no_interval() ->
     assert found["intervals"]["SPICE-Size"]["low"] is None
     # Some resamples have no image with a color: the interval is that of the others.
     assert found["intervals"]["SPICE-Color"]["low"] is not None
-    row = next(csv.DictReader(io.StringIO(to_csv(scores([made])))))
+    row = next(csv.DictReader(io.StringIO(to_csv(create_score_table([made])))))
     assert (row["SPICE-Size"], row["SPICE-Size low"], row["SPICE-Size high"]) == ("", "", "")
-    assert "\N{EN DASH}" in to_markdown(scores([made]))
+    assert "\N{EN DASH}" in to_markdown(create_score_table([made]))
     page = to_html([made, made], references=few, candidates={"ours": said}, examples_by="SPICE-Size")
     assert "no score" in page
     assert ">nan" not in page
@@ -150,7 +161,7 @@ def test_a_corpus_without_tuples_of_a_category_has_no_score_and_no_interval() ->
 
 @NEEDS_MODEL
 def test_the_best_is_told_among_the_systems_that_have_a_score() -> None:
-    grid = scores([system(), system("other", Candidates(dict.fromkeys(REFERENCES, "a dog")))])
+    grid = create_score_table([system(), system("other", Candidates(dict.fromkeys(REFERENCES, "a dog")))])
     spice = grid.columns.index("SPICE")
     assert [row[spice].best for row in grid.rows] == [True, False]
 
@@ -177,7 +188,7 @@ def test_studies_take_spice() -> None:
         cider, spice = by_domain[domain]["CIDEr-D"], by_domain[domain]["SPICE"]
         # SPIDEr counts document frequencies where CIDEr-D does.
         assert by_domain[domain]["SPIDEr"] == pytest.approx((cider + spice) / 2, rel=1e-12)
-    gamed = game(REFERENCES, CANDIDATES, [Contender(metric=Spice())], ATTACKS[:2])
+    gamed = game(REFERENCES, CANDIDATES, [ComparedMetric(metric=Spice())], ATTACKS[:2])
     assert [list(each.scores) for each in gamed] == [["SPICE"]] * 3
 
 
@@ -201,10 +212,10 @@ def test_captions_without_a_score_are_not_ranked() -> None:
     with pytest.raises(MismatchError, match=message):
         score_ratings(REFERENCES, ratings, ["SPICE-Color"])
     pair = Pair(image=1, kind="HC", first="a man", second="a bike", references=("a man", "a bike"))
-    scorer = PairScorer([pair], [Contender(metric=Spice(categories=("Color",)))])
+    scorer = PairScorer([pair], [ComparedMetric(metric=Spice(categories=("Color",)))])
     with pytest.raises(MismatchError, match=r"got none for 2 of 2"):
         scorer.scores()
-    assert PairScorer([pair], [Contender(metric=Spice())]).scores()["SPICE"].shape == (1, 2)
+    assert PairScorer([pair], [ComparedMetric(metric=Spice())]).scores()["SPICE"].shape == (1, 2)
 
 
 def test_raw_text_is_refused_where_a_study_tokenizes_first() -> None:
@@ -213,4 +224,4 @@ def test_raw_text_is_refused_where_a_study_tokenizes_first() -> None:
         with pytest.raises(OptionError, match=r"'metrics' must read tokens, .*SPICE"):
             study(REFERENCES, [metric])
     with pytest.raises(OptionError, match=r"'metrics' must read tokens, .*SPICE"):
-        contender_names([Contender(metric=metric)])
+        validate_contenders([ComparedMetric(metric=metric)])

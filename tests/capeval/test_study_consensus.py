@@ -12,7 +12,7 @@ from capeval import Bleu, Cider, Tokenizer
 from capeval.data.captions import ImageId
 from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.judgments.plans import Pair, Plan, load_plan, plan_files, write_plan
+from capeval.formats.judgments.plans import Pair, Plan, get_plan_paths, load_plan, write_plan
 from capeval.metrics.rouge import RougeN
 from capeval.studies.consensus import (
     ConsensusOptions,
@@ -22,12 +22,12 @@ from capeval.studies.consensus import (
     pearson,
     split_half,
 )
-from capeval.studies.consensus.abstract50s import classified
+from capeval.studies.consensus.abstract50s import classify_pairs
 from capeval.studies.plan import PlanOptions, krippendorff_alpha, majority, plan_pairs, plan_triplets, winners
-from capeval.studies.shared.accuracy import accuracy, by_class, drawn
+from capeval.studies.shared.accuracy import accuracy, combine_draws, compute_accuracy_by_class
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.pair_scores import PairScorer
-from capeval.studies.shared.words import Contender, stems_of, with_frequencies
+from capeval.studies.shared.words import ComparedMetric, add_document_frequencies, stem_texts
 
 HUMAN: dict[ImageId, list[str]] = {i: [f"a dog {i}", f"the dog {i}", f"one dog {i}"] for i in range(6)}
 MACHINES: dict[str, dict[ImageId, str]] = {
@@ -80,7 +80,12 @@ def test_plans_are_of_their_seed_alone() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "message"),
-    [("HC", "two different human captions"), ("HI", "two images"), ("HM", "a machine"), ("MM", "two machines")],
+    [
+        ("HC", "two different human captions"),
+        ("HI", "two images"),
+        ("HM", "a machine"),
+        ("MM", "two machines"),
+    ],
 )
 def test_pairs_need_captions(kind: str, message: str) -> None:
     with pytest.raises(MismatchError, match=message):
@@ -149,7 +154,10 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert load_plan(*written) == load_plan(*(path.read_bytes() for path in written)) == plan
     named = Plan(pairs=(replace(pairs[0], image="x.jpg"), pairs[1]), triplets=())
     write_plan(named, tmp_path)
-    assert [pair.image for pair in load_plan(*plan_files(tmp_path)).pairs] == ["x.jpg", str(pairs[1].image)]
+    assert [pair.image for pair in load_plan(*get_plan_paths(tmp_path)).pairs] == [
+        "x.jpg",
+        str(pairs[1].image),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +181,7 @@ def test_a_plan_that_was_changed_is_refused(
     assert old in text
     (tmp_path / name).write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(FormatError, match=message):
-        load_plan(*plan_files(tmp_path))
+        load_plan(*get_plan_paths(tmp_path))
 
 
 def test_triplets_need_references() -> None:
@@ -236,11 +244,11 @@ def test_accuracy_and_its_ties() -> None:
         accuracy(predicted, truth, ties="none")  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="of equal length"):
         accuracy(predicted, truth[:2], ties="first")
-    classes = by_class(predicted, truth, ["HI", "HC", "HC", None], ties="first")
+    classes = compute_accuracy_by_class(predicted, truth, ["HI", "HC", "HC", None], ties="first")
     assert list(classes) == ["HC", "HI", "all"]
     assert [classes[kind].value for kind in classes] == [0.5, 1.0, 0.75]
     with pytest.raises(MismatchError, match="a class for each"):
-        by_class(predicted, truth, ["HC"], ties="first")
+        compute_accuracy_by_class(predicted, truth, ["HC"], ties="first")
 
 
 def test_wins_and_their_correlation() -> None:
@@ -281,8 +289,8 @@ PAIRS = (
 
 def test_pairs_are_scored_in_words_or_stems() -> None:
     contenders = [
-        Contender(metric=RougeN(n=1), name="words"),
-        Contender(metric=RougeN(n=1), stem=True, name="stems"),
+        ComparedMetric(metric=RougeN(n=1), name="words"),
+        ComparedMetric(metric=RougeN(n=1), stem=True, name="stems"),
     ]
     scores = PairScorer(PAIRS, contenders, tokenizer=Tokenizer()).scores()
     # Of 7 words in the references of x none is "dogs", one is "running"; of their stems, four are.
@@ -294,7 +302,7 @@ def test_stems_are_those_of_cider() -> None:
     texts = ["a dog runs happily", "generously buses parked", "dying skies"]
     references = {i: [text, "a tree stands"] for i, text in enumerate(texts)}
     own = Cider().prepare(references).score({0: "the dogs running", 1: "a bus parks", 2: "the sky dies"})
-    stems = stems_of([*texts, "a tree stands", "the dogs running", "a bus parks", "the sky dies"])
+    stems = stem_texts([*texts, "a tree stands", "the dogs running", "a bus parks", "the sky dies"])
     stemmed = {i: [stems[text] for text in group] for i, group in references.items()}
     given = Cider(stem=False).prepare(stemmed, tokenizer=Tokenizer(kind="none"))
     candidates = {0: stems["the dogs running"], 1: stems["a bus parks"], 2: stems["the sky dies"]}
@@ -303,16 +311,16 @@ def test_stems_are_those_of_cider() -> None:
 
 def test_images_with_several_pairs_count_once() -> None:
     # With the pair of x given twice, |I| and document frequencies stay those of two images.
-    contenders = [Contender(metric=Cider())]
+    contenders = [ComparedMetric(metric=Cider())]
     once = PairScorer(PAIRS, contenders).scores()["CIDEr"]
     twice = PairScorer([PAIRS[0], *PAIRS], contenders).scores()["CIDEr"]
     assert twice[1:].tolist() == once.tolist()
     fixed = Cider(frequencies="uniform")
-    assert with_frequencies(fixed, {1: ["a"]}, "none") is fixed
+    assert add_document_frequencies(fixed, {1: ["a"]}, "none") is fixed
 
 
 def test_fewer_references_are_drawn_from_more() -> None:
-    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1))])
+    scorer = PairScorer(PAIRS, [ComparedMetric(metric=RougeN(n=1))])
     assert [one[0] for one in scorer.draw(1, seed=4)] == [two[0] for two in scorer.draw(2, seed=4)]
     everything = scorer.differences(scorer.draw(2, seed=4))["ROUGE-1"]
     assert everything == pytest.approx(scorer.differences()["ROUGE-1"])
@@ -325,19 +333,19 @@ def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
     parts = [
         accuracy(np.array([1] * right + [-1] * (10 - right)), truth, ties="first") for right in (9, 7, 8)
     ]
-    made = drawn(parts)
+    made = combine_draws(parts)
     # The interval is Wilson's for 8 of 10, however many draws that is the mean of.
     assert [made.mean, made.pairs, made.draws] == pytest.approx([0.8, 10, 3])
     assert [made.low, made.high] == pytest.approx([parts[2].low, parts[2].high])
     assert (made.lowest, made.highest) == (0.7, 0.9)
     with pytest.raises(MismatchError, match="at least one draw"):
-        drawn([])
+        combine_draws([])
     with pytest.raises(MismatchError, match="the same number of pairs"):
-        drawn([parts[0], accuracy(truth[:4], truth[:4], ties="first")])
+        combine_draws([parts[0], accuracy(truth[:4], truth[:4], ties="first")])
 
 
 def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None:
-    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
+    scorer = PairScorer(PAIRS, [ComparedMetric(metric=RougeN(n=1), stem=True)])
     truth = np.array([1, -1])
     options = ConsensusOptions(counts=(1, 2), draws=2, seed=3)
     said: list[str] = []
@@ -357,7 +365,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
                 )
                 for seed in (3, 4)
             ]
-            assert made[kind]["ROUGE-1"][place] == drawn(parts)
+            assert made[kind]["ROUGE-1"][place] == combine_draws(parts)
     assert curves(StudyCheckpoint(tmp_path / "kept.json", "key")) == made
     content = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
     del content["parts"]["accuracy 2 1"]
@@ -376,7 +384,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
 def test_curves_have_a_panel_a_class() -> None:
     from capeval.studies.consensus.report import accuracy_curves
 
-    scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
+    scorer = PairScorer(PAIRS, [ComparedMetric(metric=RougeN(n=1), stem=True)])
     curves = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2, 1)))
     figure = accuracy_curves(curves, [2, 1])
     titles = [panel.get_title(loc="left") for panel in figure.axes]
@@ -391,20 +399,24 @@ def test_scorer_says_what_is_wrong() -> None:
     with pytest.raises(MismatchError, match="references \\(got none for pair 0"):
         PairScorer([replace(PAIRS[0], references=())])
     with pytest.raises(OptionError, match="different names"):
-        PairScorer(PAIRS, [Contender(metric=RougeN()), Contender(metric=RougeN())])
+        PairScorer(PAIRS, [ComparedMetric(metric=RougeN()), ComparedMetric(metric=RougeN())])
     with pytest.raises(OptionError, match="one name"):
-        PairScorer(PAIRS, [Contender(metric=Bleu(), name="BLEU")])
+        PairScorer(PAIRS, [ComparedMetric(metric=Bleu(), name="BLEU")])
 
 
 def test_halves_predict_each_other() -> None:
     votes = (1,) * 6
     agreed = [replace(pair, references=pair.references * 3, votes=votes) for pair in PAIRS]
-    found = split_half(PairScorer(agreed, [Contender(metric=RougeN(n=1), stem=True)]), seed=2, ties="first")
+    found = split_half(
+        PairScorer(agreed, [ComparedMetric(metric=RougeN(n=1), stem=True)]), seed=2, ties="first"
+    )
     assert found.humans.value == 1.0
     assert found.metrics["ROUGE-1"].pairs == 2
     with pytest.raises(MismatchError, match="pair 0 must have a vote"):
         split_half(
-            PairScorer([replace(PAIRS[0], votes=(1,))], [Contender(metric=RougeN())]), seed=0, ties="first"
+            PairScorer([replace(PAIRS[0], votes=(1,))], [ComparedMetric(metric=RougeN())]),
+            seed=0,
+            ties="first",
         )
 
 
@@ -421,11 +433,11 @@ def abstract_pairs() -> list[Pair]:
 
 
 def test_classes_follow_from_sentences_words_and_votes() -> None:
-    found = classified(abstract_pairs())
+    found = classify_pairs(abstract_pairs())
     assert [pair.kind for pair in found.pairs] == ["HC", "HI", "HI", "HC"]
     assert (found.sure, found.recovered) == (1, 1)
     with pytest.raises(MismatchError, match="image 'z' must have two pairs"):
-        classified(abstract_pairs()[:3])
+        classify_pairs(abstract_pairs()[:3])
 
 
 def test_two_kinds_of_judgment_meet() -> None:

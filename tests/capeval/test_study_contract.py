@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from capeval import studies
-from capeval._internal.options import Option, Parameter, parameters_of
+from capeval._internal.options import Option, Parameter, get_parameters
 from capeval.cli import studies as registry
 from capeval.cli.app import app
 from capeval.errors import OptionError
@@ -62,7 +62,7 @@ def count_lengths(captions, options=ToyOptions()):
     "report.py": '''
 """The table and the figure of a study of lengths."""
 
-from capeval.report.figures import Curve, lines
+from capeval.report.figures import Curve, plot_lines
 from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 
@@ -73,7 +73,9 @@ def report(lengths):
     return StudyReport(
         tables={"lengths": Grid(columns=("Length", "Captions"), rows=rows)},
         figures={
-            "lengths": lambda: lines({"all": curve}, title="Lengths", x_label="Length", y_label="Captions")
+            "lengths": lambda: plot_lines(
+                {"all": curve}, title="Lengths", x_label="Length", y_label="Captions"
+            )
         },
     )
 ''',
@@ -87,7 +89,7 @@ from typing import Annotated
 
 from capeval._internal.options import Argument
 from capeval.cli.toolkit.output import examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.studies.toy.options import ToyOptions
 
 ORDER = 1000
@@ -105,7 +107,7 @@ def run(
     from capeval.studies.toy.compute import count_lengths
     from capeval.studies.toy.report import report
 
-    show(report(count_lengths(references_from(captions), options)), output)
+    write_study_report(report(count_lengths(references_from(captions), options)), output)
 ''',
 }
 
@@ -154,12 +156,12 @@ def _study(*arguments: str) -> Result:
 def _groups(name: str) -> list[type]:
     """Return the dataclasses of options that a study's command takes."""
     run = import_module(registry.find_studies()[name]).run
-    return [each.kind for each in parameters_of(run) if each.about is None]
+    return [each.kind for each in get_parameters(run) if each.about is None]
 
 
 def _flat(target: object) -> Iterator[Parameter]:
     assert callable(target)
-    for each in parameters_of(target):
+    for each in get_parameters(target):
         if each.about is None:
             yield from _flat(each.kind)
         else:
@@ -238,7 +240,7 @@ def test_wrong_values_are_errors_with_place_and_fix(name: str, files: Path) -> N
 @pytest.mark.parametrize("name", ALL)
 def test_dataclasses_refuse_the_same_values(name: str) -> None:
     for group in _groups(name):
-        for each in parameters_of(group):
+        for each in get_parameters(group):
             if not isinstance(each.about, Option):
                 continue
             for _, value in _wrong_values(each):

@@ -18,7 +18,7 @@ from capeval.studies.human import HumanOptions, human_performance, leave_one_out
 from capeval.studies.ranking import rank_references
 from capeval.studies.shared import checkpoints
 from capeval.studies.shared.pair_scores import PairScorer
-from capeval.studies.shared.words import Contender
+from capeval.studies.shared.words import ComparedMetric
 
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 CAPTIONS = {
@@ -144,7 +144,10 @@ def test_too_few_references() -> None:
     [
         ({"references": (2, 2)}, "must not contain a number twice"),
         ({"references": (0,)}, "'references' must be an integer of at least 1"),
-        ({"references": (2,), "leave_one_out": True}, "'--leave-one-out' can't be combined with '--references'"),
+        (
+            {"references": (2,), "leave_one_out": True},
+            "'--leave-one-out' can't be combined with '--references'",
+        ),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
@@ -162,7 +165,7 @@ class ReadsCaptions(RougeL):
 
 def test_metrics_that_read_captions_as_written_are_refused() -> None:
     metric = ReadsCaptions()
-    contenders = [Contender(metric=metric)]
+    contenders = [ComparedMetric(metric=metric)]
     pair = Pair(image=1, first="a dog", second="a cat", references=("dogs",))
     honest = Candidates({image: texts[0] for image, texts in CAPTIONS.items()})
     for study in (

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from capeval.cli.app import app
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, OptionError
-from capeval.formats.judgments.human_scores import HumanScore, human_scores_text, load_human_scores
+from capeval.formats.judgments.human_scores import HumanScore, load_human_scores, render_human_scores
 from capeval.formats.judgments.ratings import Ratings, load_ratings
 from capeval.studies.correlation.systems import correlate_systems
 from capeval.studies.judging import (
@@ -176,7 +176,7 @@ def test_human_scores_are_read_as_they_were_written() -> None:
         ),
         score("b", 0.5),
     )
-    text = human_scores_text(scores)
+    text = render_human_scores(scores)
     assert "'=cmd()" in text
     assert load_human_scores(text.encode()) == scores
     header = text.splitlines()[0]
@@ -278,7 +278,10 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
         (("judging", "M9=a.csv"), "arguments must be QUESTION=FILE, with each question once from M1"),
         (("judging", "M1=a.csv", "M1=b.csv"), "each question once"),
         (("judging", "M4=a.csv"), "M4 requires M3"),
-        (("correlation", "a.json", "human.csv", "b.json", "--against", "CIDEr-D"), "can't be combined with RESULTS"),
+        (
+            ("correlation", "a.json", "human.csv", "b.json", "--against", "CIDEr-D"),
+            "can't be combined with RESULTS",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(arguments: tuple[str, ...], message: str) -> None:

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from capeval._internal.random import generator
+from capeval._internal.random import make_generator
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.studies.judging.bradley_terry import bradley_terry, difference_errors
-from capeval.studies.judging.next_pairs import next_numbers, next_shares
+from capeval.studies.judging.bradley_terry import compute_difference_errors, fit_bradley_terry
+from capeval.studies.judging.next_pairs import compute_next_shares, draw_next_counts
 
 PAIRS = [(one, other) for one in range(4) for other in range(one + 1, 4)]
 
 
 def played(strengths: FloatArray, games: FloatArray, seed: int) -> FloatArray:
     """Wins of systems with these strengths, who meet so often."""
-    rng = generator(seed)
+    rng = make_generator(seed)
     wins = np.zeros((len(strengths), len(strengths)))
     for one, other in PAIRS:
         likely = 1 / (1 + np.exp(strengths[other] - strengths[one]))
@@ -26,23 +26,25 @@ def played(strengths: FloatArray, games: FloatArray, seed: int) -> FloatArray:
 def test_standard_errors_are_those_of_a_simulation() -> None:
     strengths = np.array([1.0, 0.4, -0.2, -1.2])
     games = np.array([[0, 300, 60, 40], [300, 0, 50, 200], [60, 50, 0, 90], [40, 200, 90, 0]], float)
-    made = np.array([bradley_terry(played(strengths, games, seed)) for seed in range(400)])
+    made = np.array([fit_bradley_terry(played(strengths, games, seed)) for seed in range(400)])
     differences = made[:, :, None] - made[:, None, :]
     wins = played(strengths, games, 1000)
-    expected = difference_errors(wins, bradley_terry(wins))
+    expected = compute_difference_errors(wins, fit_bradley_terry(wins))
     assert np.diag(expected) == pytest.approx(0)
     assert expected == pytest.approx(differences.std(axis=0), rel=0.15, abs=1e-9)
     # Of two systems alone it is the known formula.
     wins = np.array([[0.0, 30.0], [10.0, 0.0]])
-    assert difference_errors(wins, bradley_terry(wins))[0, 1] == pytest.approx(np.sqrt(1 / 30 + 1 / 10))
+    assert compute_difference_errors(wins, fit_bradley_terry(wins))[0, 1] == pytest.approx(
+        np.sqrt(1 / 30 + 1 / 10)
+    )
     with pytest.raises(MismatchError, match="never win against the others"):
-        bradley_terry(np.array([[0.0, 3.0], [0.0, 0.0]]))
+        fit_bradley_terry(np.array([[0.0, 3.0], [0.0, 0.0]]))
 
 
 def test_shares_are_larger_where_the_order_is_less_certain() -> None:
     games = 40 * (np.ones((4, 4)) - np.eye(4))
     wins = played(np.array([2.0, 0.1, 0.0, -2.0]), games, 1)
-    shares = dict(zip(PAIRS, next_shares(wins, PAIRS, floor=0.2).tolist(), strict=True))
+    shares = dict(zip(PAIRS, compute_next_shares(wins, PAIRS, floor=0.2).tolist(), strict=True))
     assert sum(shares.values()) == pytest.approx(1)
     assert max(shares, key=shares.__getitem__) == (1, 2)
     assert shares[1, 2] > 0.7
@@ -51,46 +53,48 @@ def test_shares_are_larger_where_the_order_is_less_certain() -> None:
 
 
 def test_nothing_known_is_the_same_for_all() -> None:
-    assert next_shares(np.zeros((4, 4)), PAIRS) == pytest.approx([1 / 6] * 6)
+    assert compute_next_shares(np.zeros((4, 4)), PAIRS) == pytest.approx([1 / 6] * 6)
     # Systems that are not connected have no strengths.
-    assert next_shares(np.zeros((4, 4)), [(0, 1), (2, 3)]) == pytest.approx([0.5, 0.5])
+    assert compute_next_shares(np.zeros((4, 4)), [(0, 1), (2, 3)]) == pytest.approx([0.5, 0.5])
     # Captions of one system say nothing of strengths.
-    shares = next_shares(np.zeros((2, 2)), [(0, 0), (0, 1)], floor=0.2)
+    shares = compute_next_shares(np.zeros((2, 2)), [(0, 0), (0, 1)], floor=0.2)
     assert shares == pytest.approx([0.1, 0.9])
-    assert next_shares(np.zeros((2, 2)), [(0, 0), (1, 1)]) == pytest.approx([0.5, 0.5])
+    assert compute_next_shares(np.zeros((2, 2)), [(0, 0), (1, 1)]) == pytest.approx([0.5, 0.5])
 
 
 def test_pairs_without_comparisons_left_get_none() -> None:
     left = [False, True, True, False, False, False]
-    assert next_shares(np.zeros((4, 4)), PAIRS, going_on=left) == pytest.approx([0, 0.5, 0.5, 0, 0, 0])
-    assert next_shares(np.zeros((4, 4)), PAIRS, going_on=[False] * 6).sum() == 0
+    assert compute_next_shares(np.zeros((4, 4)), PAIRS, going_on=left) == pytest.approx(
+        [0, 0.5, 0.5, 0, 0, 0]
+    )
+    assert compute_next_shares(np.zeros((4, 4)), PAIRS, going_on=[False] * 6).sum() == 0
     with pytest.raises(OptionError, match="'floor' must be a number from 0 to 1"):
-        next_shares(np.zeros((4, 4)), PAIRS, floor=2)
+        compute_next_shares(np.zeros((4, 4)), PAIRS, floor=2)
 
 
 def test_numbers_are_shares_rounded_by_a_draw() -> None:
     shares = np.array([0.5, 0.31, 0.09, 0.1])
-    drawn = np.array([next_numbers(shares, 20, seed=3, choice=choice) for choice in range(500)])
+    drawn = np.array([draw_next_counts(shares, 20, seed=3, choice=choice) for choice in range(500)])
     assert (drawn.sum(axis=1) == 20).all()
     assert (drawn >= np.floor(20 * shares)).all()
     assert (drawn <= np.ceil(20 * shares)).all()
     assert drawn.mean(axis=0) == pytest.approx(20 * shares, abs=0.1)
-    assert next_numbers(shares, 20, seed=3, choice=7) == drawn[7].tolist()
+    assert draw_next_counts(shares, 20, seed=3, choice=7) == drawn[7].tolist()
     # Where no pair goes on there is nothing to compare.
-    assert next_numbers(np.zeros(2), 20, seed=3, choice=7) == [0, 0]
-    assert next_numbers(np.zeros(0), 20, seed=3, choice=7) == []
+    assert draw_next_counts(np.zeros(2), 20, seed=3, choice=7) == [0, 0]
+    assert draw_next_counts(np.zeros(0), 20, seed=3, choice=7) == []
     with pytest.raises(OptionError, match="'number' must be an integer of at least 1"):
-        next_numbers(shares, 0, seed=0, choice=1)
+        draw_next_counts(shares, 0, seed=0, choice=1)
 
 
 def adaptive(truth: FloatArray, seed: int, choices: int, at_once: int, floor: float) -> FloatArray:
     """The wins of a campaign that chooses: `floor` of 1 for evenly."""
-    rng = generator(seed, 99)
+    rng = make_generator(seed, 99)
     wins = np.zeros((4, 4))
     for choice in range(choices):
-        shares = next_shares(wins, PAIRS, floor=floor)
+        shares = compute_next_shares(wins, PAIRS, floor=floor)
         for (one, other), number in zip(
-            PAIRS, next_numbers(shares, at_once, seed=seed, choice=choice), strict=True
+            PAIRS, draw_next_counts(shares, at_once, seed=seed, choice=choice), strict=True
         ):
             won = rng.binomial(number, 1 / (1 + np.exp(truth[other] - truth[one])))
             wins[one, other] += won
@@ -103,7 +107,7 @@ def test_strengths_stay_right_and_close_systems_are_told_apart_more_often() -> N
     right, strengths, fractions = {}, {}, {}
     for floor in (0.2, 1.0):
         tables = [adaptive(truth, seed, 20, 30, floor) for seed in range(150)]
-        made = np.array([bradley_terry(table) for table in tables])
+        made = np.array([fit_bradley_terry(table) for table in tables])
         right[floor] = float((made[:, 1] > made[:, 2]).mean())
         strengths[floor] = made.mean(axis=0)
         fractions[floor] = np.mean([t.sum(axis=1) / (t + t.T).sum(axis=1) for t in tables], axis=0)

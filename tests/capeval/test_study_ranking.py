@@ -14,7 +14,7 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.resources import DocumentFrequencies
 from capeval.studies import gaming, ranking
-from capeval.studies.shared.words import Contender, stems_of
+from capeval.studies.shared.words import ComparedMetric, stem_texts
 
 REFERENCES = References(
     {
@@ -24,9 +24,9 @@ REFERENCES = References(
     }
 )
 CONTENDERS = (
-    Contender(metric=RougeN(n=1)),
-    Contender(metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="precision"),
-    Contender(metric=Cider()),
+    ComparedMetric(metric=RougeN(n=1)),
+    ComparedMetric(metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="precision"),
+    ComparedMetric(metric=Cider()),
 )
 
 
@@ -88,7 +88,7 @@ HONEST = Candidates({"x": "a dog", "y": "cats on a bed", "z": "a bus"})
 
 
 def test_gaming_scores_what_it_says() -> None:
-    contenders = [Contender(metric=RougeN(n=1)), Contender(metric=CiderD())]
+    contenders = [ComparedMetric(metric=RougeN(n=1)), ComparedMetric(metric=CiderD())]
     made = gaming.game(REFERENCES, HONEST, contenders)
     assert len(made) == 1 + len(gaming.ATTACKS)
     honest, twice = made[0], made[1]
@@ -131,7 +131,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     for module in ("scipy", "scipy.io", "scipy.stats", "snowballstemmer"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DependencyError, match="stems need snowballstemmer: pip install"):
-        stems_of(["dogs"])
+        stem_texts(["dogs"])
     with pytest.raises(DependencyError, match="ranks need scipy: pip install"):
         ranking.ranks([np.ones(2)])
     with pytest.raises(DependencyError, match="MATLAB files need scipy: pip install"):

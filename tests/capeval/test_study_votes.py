@@ -14,10 +14,10 @@ from capeval.formats.judgments.plans import (
     Pair,
     Plan,
     Triplet,
+    get_plan_paths,
     load_pair_votes,
     load_plan,
     load_votes,
-    plan_files,
     write_plan,
 )
 from capeval.studies.consensus import ConsensusOptions, study_plan, with_references
@@ -148,7 +148,7 @@ def planned(folder: Path) -> Plan:
     """A plan that was written and read again."""
     counts = {"HC": 12, "HI": 12, "HM": 12, "MM": 12}
     write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgments=3, seed=5)), folder)
-    return load_plan(*plan_files(folder))
+    return load_plan(*get_plan_paths(folder))
 
 
 def electorate(plan: Plan, wanted: Callable[[int], int], folder: Path) -> Path:

@@ -6,7 +6,7 @@ import pytest
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan, Triplet
 from capeval.studies.judging import JudgingOptions
-from capeval.studies.judging.bradley_terry import bradley_terry
+from capeval.studies.judging.bradley_terry import fit_bradley_terry
 from capeval.studies.judging.wins import judge_wins
 from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
 
@@ -54,7 +54,7 @@ def test_fractions_of_wins_count_a_tie_as_half() -> None:
 def test_strengths_are_those_of_bradley_and_terry_with_a_tie_more() -> None:
     _, strength = judge_wins(counted(ROWS), JudgingOptions(samples=50))
     table = np.array([[0, 7, 10], [3, 0, 5], [0, 5, 0]], dtype=float)
-    expected = bradley_terry(table + (1 - np.eye(3)) / 2)
+    expected = fit_bradley_terry(table + (1 - np.eye(3)) / 2)
     assert [strength.rows[name].interval.score for name in "abc"] == pytest.approx(expected.tolist())
     # "c" never wins against "a", and has a strength all the same, lower than the other's.
     assert strength.rows["c"].interval.high < strength.rows["a"].interval.low

@@ -12,7 +12,7 @@ import pytest
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
 from capeval.formats.word_classes import load_word_classes
 from capeval.formats.word_scores import load_word_scores
-from capeval.resources.wordnet import wordnet_classes
+from capeval.resources.wordnet import classify_words
 from capeval.studies.words import (
     WordCounts,
     coco_word_classes,
@@ -112,7 +112,9 @@ def test_words_that_are_not_counted_are_ignored_and_named() -> None:
     scores |= {word: {1: 1.0} for word in ("Dog", "zebra", "yak", "emu")}
     with pytest.raises(MismatchError, match=r"4 of 7 do not: 'Dog', 'zebra', 'yak' and 1 more"):
         precision_at_recall(counts, scores, {"dog": 0.5}, 2)
-    with pytest.raises(MismatchError, match=r"at least one counted word must have scores .got scores only for 'cat'"):
+    with pytest.raises(
+        MismatchError, match=r"at least one counted word must have scores .got scores only for 'cat'"
+    ):
         precision_at_recall(counts, {"cat": {1: 1.0}}, {"dog": 0.5}, 2)
 
 
@@ -210,7 +212,7 @@ def dictionary(folder: Path) -> Path:
 
 def test_classes_by_wordnets_counts(tmp_path: Path) -> None:
     words = ["building", "men", "sitting", "sat", "red", "outdoors", "as", "unknown", "man"]
-    assert wordnet_classes(words, dictionary(tmp_path)) == {
+    assert classify_words(words, dictionary(tmp_path)) == {
         # Three quarters of 50 as a noun, a quarter of 149 as a verb.
         "building": "noun",
         "men": "noun",
@@ -223,10 +225,10 @@ def test_classes_by_wordnets_counts(tmp_path: Path) -> None:
 
 def test_a_folder_without_wordnet(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=r"must contain cntlist\.rev"):
-        wordnet_classes(["dog"], tmp_path)
+        classify_words(["dog"], tmp_path)
     (dictionary(tmp_path) / "index.noun").write_text("<html>\n")
     with pytest.raises(ResourceError, match="must contain WordNet's dictionary"):
-        wordnet_classes(["dog"], tmp_path)
+        classify_words(["dog"], tmp_path)
 
 
 def test_a_list_of_classes(tmp_path: Path) -> None:

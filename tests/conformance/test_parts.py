@@ -12,7 +12,7 @@ import pytest
 from capeval import Candidates, CiderD, References, Report, Spider, Tokenizer, evaluate
 from capeval.data.held_out import hold_out
 from capeval.datasets import coco
-from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
+from capeval.distributed import PartialFrequencies, Sums, build_report, build_statistics_table
 from capeval.metrics import Metric
 from tests.spice_model import NEEDS_MODEL
 
@@ -38,7 +38,9 @@ def check(
     added = Sums.from_arrow(pa.concat_tables([Sums.of(part).to_arrow() for part in reports]))
     assert added.corpus == pytest.approx(dict(whole.corpus), rel=1e-12)
     assert added.signatures == whole.signatures
-    again = report_of(pa.concat_tables([statistics(part) for part in reports]), weighed, tokenizer=ALONE)
+    again = build_report(
+        pa.concat_tables([build_statistics_table(part) for part in reports]), weighed, tokenizer=ALONE
+    )
     assert again.signatures == whole.signatures
     places = {image: place for place, image in enumerate(whole.image_ids)}
     rows = [places[image] for image in again.image_ids]
@@ -53,11 +55,11 @@ def check(
 
 @pytest.mark.conformance
 def test_val2014_in_parts() -> None:
-    check(*hold_out(coco.captions("val2014"), seed=0), ["BLEU", "METEOR", "ROUGE-L", CiderD])
+    check(*hold_out(coco.load_captions("val2014"), seed=0), ["BLEU", "METEOR", "ROUGE-L", CiderD])
 
 
 @NEEDS_MODEL
 @pytest.mark.conformance
 def test_spice_in_parts() -> None:
-    captions = coco.captions("val2014")
+    captions = coco.load_captions("val2014")
     check(*hold_out(captions.select(captions.image_ids[:400]), seed=0), ["SPICE", Spider])

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.conformance
 
 @pytest.fixture(scope="module")
 def captions() -> tuple[References, Candidates]:
-    return hold_out(coco.captions("val2014"), seed=0)
+    return hold_out(coco.load_captions("val2014"), seed=0)
 
 
 @pytest.fixture(scope="module")

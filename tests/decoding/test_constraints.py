@@ -21,13 +21,13 @@ from capeval.errors import CapevalError, FormatError, OptionError
 from capeval.formats.constraints import load_constraints, write_constraints
 from capeval_decoding.boxes import Boxes, load_detections, load_ground_truth
 from capeval_decoding.constraint_filter import NEVER, ConstraintFilter, Decision, Hierarchy, load_hierarchy
-from capeval_decoding.state_machines import state_machine
+from capeval_decoding.state_machines import build_state_machine
 from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 from capeval_decoding.word_forms import (
     constraint,
     load_published_forms,
     load_word_forms,
-    published_constraint,
+    make_published_constraint,
 )
 from tests.shared_data import shared_data
 
@@ -351,7 +351,7 @@ def test_captions_of_nocaps_name_classes_by_words_of_the_table() -> None:
 def test_captions_of_coco_and_nocaps_name_every_class_by_words_of_the_table() -> None:
     captions = nocaps_captions()
     for split in ("val2014", "train2014"):
-        captions += [text for texts in coco.captions(split).values() for text in texts]
+        captions += [text for texts in coco.load_captions(split).values() for text in texts]
     found = said(iter(tokenize(captions)))
     assert unsaid(found) == UNSAID
     # The others are plurals that nobody used, such as "harmonicas".
@@ -383,15 +383,15 @@ def test_a_vocabulary_is_checked() -> None:
 
 def test_the_published_forms_are_of_each_word() -> None:
     forms = load_published_forms(b"fire\tfire,fires\nhydrant\thydrant\n")
-    made = published_constraint("fire hydrant", forms, VOCABULARY)
+    made = make_published_constraint("fire hydrant", forms, VOCABULARY)
     # "fires" is not in the vocabulary: there, the unknown word counts.
     assert made.phrases == ((frozenset({2, 0}), frozenset({3})),)
-    assert len(state_machine([made])) == 3
+    assert len(build_state_machine([made])) == 3
     with pytest.raises(OptionError, match=r"no word forms for 'bandaid', required by constraint 'bandaid'"):
-        published_constraint("bandaid", forms, VOCABULARY)
+        make_published_constraint("bandaid", forms, VOCABULARY)
     # A name that the published code replaces.
     with pytest.raises(OptionError, match="no word forms for 'table'"):
-        published_constraint("kitchen & dining room table", forms, VOCABULARY)
+        make_published_constraint("kitchen & dining room table", forms, VOCABULARY)
     with pytest.raises(FormatError, match="line 2: expected a word, a tab and comma-separated forms"):
         load_published_forms(b"fire\tfire\nhydrant,\n")
 

@@ -79,7 +79,7 @@ def test_captions_of_many_rows_are_those_of_one() -> None:
 def test_every_constraint_is_met_with_real_words_in_a_minute() -> None:
     begin = time.process_time()
     forms = load_word_forms()
-    captions = [text for texts in coco.captions("val2014").values() for text in texts]
+    captions = [text for texts in coco.load_captions("val2014").values() for text in texts]
     demonstration = Demonstration(tokenize(captions), forms)
     usual = demonstration.example(())
     drawn = demonstration.drawn(20)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from capeval_decoding.search import Beam, BeamSearch, SearchResult
-from capeval_decoding.state_machines import StateMachine, published_machine, state_machine
+from capeval_decoding.state_machines import StateMachine, build_published_machine, build_state_machine
 from tests.decoding.golden import CONSTRAINTS, WORDS, constraints, golden, updown
 
 OPTIONS = BeamSearch(start=1, end=1, beam_size=5, per_node=2, max_steps=12)
@@ -33,7 +33,7 @@ def test_the_first_step_and_the_beams_are_the_published_models(model: str) -> No
         np.testing.assert_allclose(
             step(np.array([1]), state)[0][0], arrays[f"{model}.step0"][image], atol=1e-4
         )
-        beams = OPTIONS.search(step, state, state_machine([])).beams
+        beams = OPTIONS.search(step, state, build_state_machine([])).beams
         assert [padded(beam) for beam in beams] == arrays[f"{model}.beams"][image].tolist()
         np.testing.assert_allclose(
             [b.log_probability for b in beams], arrays[f"{model}.beamlp"][image], atol=1e-4
@@ -45,7 +45,7 @@ def test_the_published_machine_is_that_of_the_published_code(image: int) -> None
     dense = golden()["cbs.fsm"][image]
     # That code always makes the states of three constraints.
     wanted = [*constraints(image)]
-    machine = published_machine(wanted)
+    machine = build_published_machine(wanted)
     main, theirs = 1 << len(wanted), int(golden()["cbs.nstates"][image])
     number = {state: state if state < main else state - main + 8 for state in range(len(machine))}
     assert max(number.values()) < theirs
@@ -57,7 +57,7 @@ def test_the_published_machine_is_that_of_the_published_code(image: int) -> None
 
 @pytest.mark.parametrize("image", range(3))
 def test_all_beams_are_those_of_the_published_code(image: int) -> None:
-    arrays, machine = golden(), published_machine(constraints(image))
+    arrays, machine = golden(), build_published_machine(constraints(image))
     beams = found(image, machine).beams
     main = 1 << len(CONSTRAINTS[image])
     count = 0
@@ -76,5 +76,5 @@ def test_all_beams_are_those_of_the_published_code(image: int) -> None:
 @pytest.mark.parametrize("image", range(3))
 @pytest.mark.parametrize("at_least", [1, 2, 3])
 def test_the_captions_are_those_of_the_published_code(image: int, at_least: int) -> None:
-    best = found(image, published_machine(constraints(image))).best(at_least=at_least)
+    best = found(image, build_published_machine(constraints(image))).best(at_least=at_least)
     assert padded(best) == golden()[f"cbs.best{at_least}"][image].tolist()

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 from capeval.errors import OptionError
 from capeval_decoding.search import Beam, BeamSearch, select_rows
-from capeval_decoding.state_machines import Constraint, StateMachine, published_machine, state_machine
+from capeval_decoding.state_machines import (
+    Constraint,
+    StateMachine,
+    build_published_machine,
+    build_state_machine,
+)
 from tests.twins import beam_search as twin
 
 START = END = 0
@@ -58,9 +63,9 @@ def constraints(first: int, most: int = 2) -> st.SearchStrategy[list[Constraint]
     return st.lists(made.map(lambda each: Constraint(name="it", phrases=tuple(each))), max_size=3)
 
 
-plain = constraints(4).map(state_machine)
-pieces = constraints(2).map(lambda given: state_machine(given, continues=PIECES))
-published = constraints(4, most=1).map(published_machine)
+plain = constraints(4).map(build_state_machine)
+pieces = constraints(2).map(lambda given: build_state_machine(given, continues=PIECES))
+published = constraints(4, most=1).map(build_published_machine)
 
 
 # Each takes a few milliseconds.
@@ -128,7 +133,7 @@ def test_a_wide_beam_finds_the_best_of_all_captions(
     described: tuple[list[Constraint], Any], seed: int, length: int
 ) -> None:
     given, continues = described
-    model, machine = Model(seed, 5), state_machine(given, continues=continues)
+    model, machine = Model(seed, 5), build_state_machine(given, continues=continues)
     options = BeamSearch(start=START, end=END, beam_size=1000, per_node=1000, max_steps=length)
     result = options.search(model.step, model.start(), machine)
     captions = list(all_captions(model, length))
@@ -172,7 +177,7 @@ def met(machine: StateMachine, text: str) -> list[frozenset[int]]:
 
 
 def test_a_prefix_that_comes_again_counts() -> None:
-    ours, published = state_machine([HYDRANT]), published_machine([HYDRANT])
+    ours, published = build_state_machine([HYDRANT]), build_published_machine([HYDRANT])
     for text, expected in (("fire hydrants", True), ("a fire a hydrant", False), ("hydrant fire", False)):
         assert bool(met(ours, text)[-1]) == bool(met(published, text)[-1]) == expected
     assert met(ours, "fire fire hydrant")[-1] == {0}
@@ -181,20 +186,20 @@ def test_a_prefix_that_comes_again_counts() -> None:
 
 def test_a_word_that_runs_on_is_another_word() -> None:
     dog = Constraint(name="dog", phrases=(phrase("dog"),))
-    assert met(state_machine([dog]), "a dog ##gy park")[-1] == {0}
-    machine = state_machine([dog], continues=RUN_ON)
+    assert met(build_state_machine([dog]), "a dog ##gy park")[-1] == {0}
+    machine = build_state_machine([dog], continues=RUN_ON)
     assert met(machine, "a dog ##gy park") == [set(), {0}, set(), set()]
     assert met(machine, "a dog park") == [set(), {0}, {0}]
     assert met(machine, "dog ##gy dog @end")[-1] == {0}
-    assert met(state_machine([DOG], continues=RUN_ON), "a dog ##gy")[-1] == {0}
+    assert met(build_state_machine([DOG], continues=RUN_ON), "a dog ##gy")[-1] == {0}
     doggy = Constraint(name="doggy", phrases=(phrase("dog", "##gy"),))
-    assert met(state_machine([dog, doggy], continues=RUN_ON), "dog ##gy park")[1:] == [{1}, {1}]
+    assert met(build_state_machine([dog, doggy], continues=RUN_ON), "dog ##gy park")[1:] == [{1}, {1}]
 
 
 def test_words_of_one_constraint_inside_of_another_count() -> None:
     fire = Constraint(name="fire", phrases=(phrase("fire"),))
-    assert met(state_machine([HYDRANT, fire]), "fire hydrant") == [{1}, {0, 1}]
-    assert len(state_machine([])) == 1
+    assert met(build_state_machine([HYDRANT, fire]), "fire hydrant") == [{1}, {0, 1}]
+    assert len(build_state_machine([])) == 1
 
 
 class Chances:
@@ -228,12 +233,12 @@ def text(beam: Beam | None) -> str | None:
 def test_at_least_so_many_constraints_are_met() -> None:
     dog = Constraint(name="dog", phrases=(phrase("dog"),))
     fire = Constraint(name="fire", phrases=(phrase("fire"),))
-    result = SEARCH.search(FIRES.step, None, state_machine([dog, fire]))
+    result = SEARCH.search(FIRES.step, None, build_state_machine([dog, fire]))
     assert text(result.best()) == text(result.best(at_least=1)) == "a fire"
     # No caption has both, which is said, and no caption is made of what can't be.
     assert result.best(at_least=2) is None
     assert all(beam.log_probability > -100 for beam in result.beams)
-    only_dog = SEARCH.search(FIRES.step, None, state_machine([dog]))
+    only_dog = SEARCH.search(FIRES.step, None, build_state_machine([dog]))
     assert text(only_dog.best(at_least=3)) == "a dog"
     assert only_dog.best(at_least=1).met == {0}  # type: ignore[union-attr]
 
@@ -241,7 +246,7 @@ def test_at_least_so_many_constraints_are_met() -> None:
 def test_a_caption_goes_on_with_so_many_tokens_into_a_state() -> None:
     words = {"fire": 0.4, "dog": 0.3, "park": 0.2, "a": 0.1}
     model = Chances({"@end": {"a": 1.0}, "a": words})
-    named = state_machine([Constraint(name="any", phrases=(phrase("fire|dog|park"),))])
+    named = build_state_machine([Constraint(name="any", phrases=(phrase("fire|dog|park"),))])
     for per_node in (1, 2, 3):
         options = BeamSearch(start=0, end=0, per_node=per_node, max_steps=2)
         beams = options.search(model.step, None, named).beams
@@ -249,14 +254,14 @@ def test_a_caption_goes_on_with_so_many_tokens_into_a_state() -> None:
 
 
 def test_a_caption_that_is_cut_says_so() -> None:
-    short = BeamSearch(start=0, end=0, max_steps=2).search(FIRES.step, None, state_machine([]))
+    short = BeamSearch(start=0, end=0, max_steps=2).search(FIRES.step, None, build_state_machine([]))
     assert [(text(beam), beam.finished) for beam in short.beams] == [("a fire", False), ("a dog", False)]
-    assert all(beam.finished for beam in SEARCH.search(FIRES.step, None, state_machine([])).beams[:1])
+    assert all(beam.finished for beam in SEARCH.search(FIRES.step, None, build_state_machine([])).beams[:1])
 
 
 def test_a_model_without_any_caption_is_reported() -> None:
     nothing = Chances({"@end": {"a": 1.0}})
-    result = SEARCH.search(nothing.step, None, state_machine([]))
+    result = SEARCH.search(nothing.step, None, build_state_machine([]))
     assert result.beams == ()
     assert result.best() is None
     with pytest.raises(OptionError, match=r"at least one caption a probability above 0 \(got none\)"):
@@ -285,27 +290,27 @@ def test_states_of_captioners_are_taken_apart() -> None:
 )
 def test_a_step_that_is_none_is_refused(returned: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        SEARCH.search(lambda *_: (returned, None), None, state_machine([HYDRANT]))
+        SEARCH.search(lambda *_: (returned, None), None, build_state_machine([HYDRANT]))
 
 
 def test_options_and_constraints_that_are_none_are_refused() -> None:
     with pytest.raises(OptionError, match="'beam_size' must be an integer of at least 1"):
         BeamSearch(start=0, end=0, beam_size=0)
     with pytest.raises(OptionError, match="'end' must not be a token of a constraint"):
-        BeamSearch(start=0, end=2).search(FIRES.step, None, state_machine([HYDRANT]))
+        BeamSearch(start=0, end=2).search(FIRES.step, None, build_state_machine([HYDRANT]))
     with pytest.raises(OptionError, match="'end' must be a token of the machine that begins a word"):
-        BeamSearch(start=0, end=6).search(FIRES.step, None, state_machine([], continues=RUN_ON))
+        BeamSearch(start=0, end=6).search(FIRES.step, None, build_state_machine([], continues=RUN_ON))
     with pytest.raises(OptionError, match="constraint 'x' must have at least one phrase"):
         Constraint(name="x", phrases=())
     with pytest.raises(OptionError, match="each phrase of constraint 'x' must have words"):
         Constraint(name="x", phrases=((frozenset(),),))
     with pytest.raises(OptionError, match="must begin with tokens that begin a word"):
-        state_machine([Constraint(name="x", phrases=(phrase("##gy"),))], continues=RUN_ON)
+        build_state_machine([Constraint(name="x", phrases=(phrase("##gy"),))], continues=RUN_ON)
     with pytest.raises(OptionError, match="tokens of constraint 'x' must be from 0 to 7"):
-        state_machine([Constraint(name="x", phrases=((frozenset({9}),),))], continues=RUN_ON)
+        build_state_machine([Constraint(name="x", phrases=((frozenset({9}),),))], continues=RUN_ON)
     with pytest.raises(OptionError, match="must have one phrase in the published machine"):
-        published_machine([DOG])
+        build_published_machine([DOG])
     many = [Constraint(name=str(token), phrases=((frozenset({token}),),)) for token in range(13)]
-    for make in (state_machine, published_machine):
+    for make in (build_state_machine, build_published_machine):
         with pytest.raises(OptionError, match="13 constraints need more than 4,096 states"):
             make(many)

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from capeval import Spice
-from capeval.distributed import Sums, report_of, statistics
+from capeval.distributed import Sums, build_report, build_statistics_table
 from capeval.scoring.report import Report
 from tests.distributed.conftest import evaluate_whole
 from tests.spice_model import NEEDS_MODEL
@@ -32,7 +32,7 @@ def check(sums: Sums, whole: Report) -> None:
 
 def check_rows(rows: pa.Table, metrics: Any, recipes: SimpleNamespace, whole: Report) -> None:
     """Whether the statistics of each image are those of one process, to the last bit."""
-    report = report_of(rows, metrics, tokenizer=recipes.tokenizer)
+    report = build_report(rows, metrics, tokenizer=recipes.tokenizer)
     places = {image: place for place, image in enumerate(report.image_ids)}
     order = [places[image] for image in whole.image_ids]
     assert len(order) == len(places)
@@ -141,7 +141,7 @@ def test_rows_of_shuffled_shards(
 ) -> None:
     metrics = recipes.metrics_with(recipes.counted(table).finish("references"))
     scored = recipes.scored
-    rows = rows_of(engine, lambda batch: statistics(scored(batch, metrics)), shuffled, request)
+    rows = rows_of(engine, lambda batch: build_statistics_table(scored(batch, metrics)), shuffled, request)
     check_rows(rows, metrics, recipes, one_process)
 
 
@@ -152,7 +152,7 @@ def test_spice(engine: str, recipes: SimpleNamespace, table: pa.Table, tmp_path:
     for start in (0, 16):
         parquet.write_table(few.slice(start, 16), tmp_path / f"{start}.parquet")
     metrics, scored = [Spice()], recipes.scored
-    rows = rows_of(engine, lambda batch: statistics(scored(batch, metrics)), tmp_path, request)
+    rows = rows_of(engine, lambda batch: build_statistics_table(scored(batch, metrics)), tmp_path, request)
     check_rows(rows, metrics, recipes, evaluate_whole(few, recipes, metrics))
 
 
@@ -161,7 +161,7 @@ def killed_once(recipes: SimpleNamespace, metrics: Any, folder: Path) -> Callabl
     scored, mark = recipes.scored, str(folder / "killed")
 
     def score(batch: Any) -> pa.Table:
-        rows = statistics(scored(batch, metrics))
+        rows = build_statistics_table(scored(batch, metrics))
         try:
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -218,4 +218,4 @@ def test_a_bad_row_stops_the_job_and_is_named(
     parquet.write_table(bad, tmp_path / "bad.parquet")
     metrics, scored = [recipes.Bleu()], recipes.scored
     with pytest.raises(Exception, match=r"row 17: caption must be text \(got null\)"):
-        rows_of(engine, lambda batch: statistics(scored(batch, metrics)), tmp_path, request)
+        rows_of(engine, lambda batch: build_statistics_table(scored(batch, metrics)), tmp_path, request)

@@ -18,11 +18,11 @@ import numpy as np
 from capeval.data.captions import Candidates, References
 from capeval.data.scores import FloatArray
 from capeval.errors import FormatError, FormatErrorKind, ResourceError
-from capeval.formats.base import CaptionFormat, Row, captions_of
-from capeval.formats.io.rows import lines_of, wrong_line
+from capeval.formats.base import CaptionFormat, Row, build_captions
+from capeval.formats.io.rows import make_line_error, parse_lines
 from capeval.formats.io.sources import Source
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
-from capeval.metrics.registry import named, register
+from capeval.metrics.registry import get_metric, register
 from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
 from capeval.resources.compiled_files import CompiledResource
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
@@ -115,7 +115,7 @@ class ToyMean(Metric):
 
     @cached_property
     def _parts(self) -> tuple[Metric, ...]:
-        return named("Toy"), named("ROUGE-L")
+        return get_metric("Toy"), get_metric("ROUGE-L")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,12 +172,12 @@ _HEADER = "toy captions"
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    for line, text in lines_of(source.data):
+    for line, text in parse_lines(source.data):
         image, arrow, caption = text.partition(" -> ")
         if line == 1 or not text:
             continue
         if not arrow or not image.isdecimal():
-            raise wrong_line(line, "IMAGE -> CAPTION", repr(text))
+            raise make_line_error(line, "IMAGE -> CAPTION", repr(text))
         if not caption:
             message = f"line {line}: caption must not be empty (got nothing)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line, field="caption")
@@ -190,8 +190,8 @@ KIND = CaptionFormat(
     priority=100,
     example=lambda: b"toy captions\n1 -> A dog.\n2 -> Two cats.\n",
     recognize=lambda source, _: source.first_line.strip() == _HEADER,
-    references=lambda source, _: captions_of(References, _rows(source), ("image", "caption")),
-    candidates=lambda source, _: captions_of(Candidates, _rows(source), ("image", "caption")),
+    references=lambda source, _: build_captions(References, _rows(source), ("image", "caption")),
+    candidates=lambda source, _: build_captions(Candidates, _rows(source), ("image", "caption")),
 )
 
 

@@ -35,7 +35,7 @@ def rows(metric: Metric, images: dict[ImageId, Image]) -> dict[ImageId, NDArray[
 def test_any_order_and_any_part_has_the_same_rows(name: str, images: list[Image], seed: int) -> None:
     metric = METRICS[name]()
     everything: dict[ImageId, Image] = dict(enumerate(images))
-    weighed = metric.weighed_by(
+    weighed = metric.with_document_frequencies(
         DocumentFrequencies.of(
             {image: group for image, (group, _) in everything.items()},
             tokenizer=ALONE,

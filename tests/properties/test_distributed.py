@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from capeval import DocumentFrequencies, Report, Tokenizer, evaluate
 from capeval.data.captions import ImageId
-from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
+from capeval.distributed import PartialFrequencies, Sums, build_report, build_statistics_table
 from capeval.metrics import METRICS, Metric
 from tests.properties.every_metric import PARSING, every_metric
 from tests.properties.strategies import Corpus, corpora
@@ -75,7 +75,7 @@ def of_parts(name: str, corpus: Corpus, seed: int) -> tuple[Metric, Report, list
         corpus = corpus.of_words(7)
     images: Groups = dict(enumerate(corpus.references))
     frequencies = PartialFrequencies.of(images, tokenizer=TOKENS, stem=metric.counts == "stems").finish()
-    weighed = metric.weighed_by(frequencies)
+    weighed = metric.with_document_frequencies(frequencies)
 
     def report(part: Groups) -> Report:
         candidates = {image: corpus.candidates[int(image)] for image in part}
@@ -101,8 +101,8 @@ def test_sums_of_parts_score_as_the_whole(name: str, corpus: Corpus, seed: int) 
 @given(corpus=corpora(max_images=12), seed=st.integers(0, 2**32))
 def test_rows_of_parts_are_those_of_the_whole(name: str, corpus: Corpus, seed: int) -> None:
     weighed, whole, reports = of_parts(name, corpus, seed)
-    table = pa.concat_tables([statistics(report) for report in reports])
-    again = report_of(table, [weighed], tokenizer=TOKENS)
+    table = pa.concat_tables([build_statistics_table(report) for report in reports])
+    again = build_report(table, [weighed], tokenizer=TOKENS)
     assert again.signatures == whole.signatures
     assert again.corpus == pytest.approx(dict(whole.corpus), rel=1e-12, abs=1e-15, nan_ok=True)
     order = [whole.image_ids.index(image) for image in again.image_ids]

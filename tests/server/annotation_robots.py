@@ -60,7 +60,7 @@ class Crowd:
         """Whether a worker got items, and was done with them."""
         from capeval_server.annotation.responses import assignment
 
-        found = assignment.work(worker).assignments
+        found = assignment.assign_work(worker).assignments
         for held in found:
             self._one(held)
         if not found:
@@ -80,7 +80,7 @@ class Crowd:
             (0.80, "answer", lambda: self._answer(held)),
             (0.05, "skip", lambda: assignment.set_aside(held, "skipped", "too hard")),
             (0.04, "return", lambda: assignment.set_aside(held, "returned")),
-            (0.005, "report", lambda: assignment.report(held, "not loading")),
+            (0.005, "report", lambda: assignment.report_item(held, "not loading")),
             (0.025, "draft", lambda: assignment.save_draft(held, {"caption": "a"})),
             (0.08, "leave", lambda: self._leave(held)),
         ]
@@ -121,7 +121,7 @@ class Crowd:
 
         past = timezone.now() - timedelta(days=1)
         Rows.objects.filter(pk=held.pk).update(lease_until=past)
-        assignment.expire(held.item.campaign)
+        assignment.expire_leases(held.item.campaign)
         if self._late and self.random.random() < 0.5:
             self._answer(self._late.pop(self.random.randrange(len(self._late))))
         self._late.append(held)
@@ -134,7 +134,7 @@ class Crowd:
 
         mine = Rows.objects.filter(participation__in=self.workers, state="held")
         mine.update(lease_until=timezone.now() - timedelta(days=1))
-        assignment.expire(campaign)
+        assignment.expire_leases(campaign)
 
     def _manage(self, campaign: Campaign, worker: Participation) -> None:
         """What an organizer does now and then."""
@@ -150,7 +150,7 @@ class Crowd:
                 self._count("block")
             elif chance < 0.009:
                 for block in Exclusion.objects.filter(campaign=campaign, lifted=None)[:1]:
-                    moderation.lift(None, block, "a mistake")
+                    moderation.unblock(None, block, "a mistake")
                     self._count("lift")
             elif chance < 0.011:
                 lifecycle.change_state(None, campaign, "paused")
@@ -164,7 +164,7 @@ class Crowd:
     def _review(self, campaign: Campaign) -> None:
         from capeval_server.annotation.review import moderation
 
-        for response in moderation.queue(campaign)[:3]:
+        for response in moderation.list_review_queue(campaign)[:3]:
             bad = self.random.random() < 0.03
             verdict, reason = ("rejected", "nonsense") if bad else ("fine", "")
             moderation.review(self.reviewer, response, verdict, reason=reason)
@@ -173,7 +173,7 @@ class Crowd:
 
 def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
     """Fails unless all invariants hold, and each item has its answers or is named as one that can't have."""
-    from capeval_server.annotation.campaigns.progress import progress_of
+    from capeval_server.annotation.campaigns.progress import get_progress
     from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.models import Response
     from capeval_server.annotation.releases.integrity import audit
@@ -184,7 +184,7 @@ def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
     stored = list(Response.objects.filter(item__campaign=campaign).values_list("key", flat=True))
     assert set(acknowledged) <= set(stored)
     assert len(set(stored)) == len(stored)
-    progress = progress_of(campaign)
+    progress = get_progress(campaign)
     assert progress.finished == progress.items or progress.waiting, progress
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
     assert progress.counted == counted.count()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from django.contrib.auth.models import User
 
-from capeval.metrics.registry import named
+from capeval.metrics.registry import get_metric
 from capeval_server.challenges.models import Phase, ReferenceVersion
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.scoring.score_arrays import packed_samples
@@ -39,7 +39,7 @@ def score(
 ) -> None:
     """Gives a submission scores; those of one metric make one result."""
     for metric in METRICS:
-        names = [name for name in named(metric).names if name in scores]
+        names = [name for name in get_metric(metric).names if name in scores]
         if names:
             result, _ = Result.objects.get_or_create(
                 submission=submission, reference_version=of or version(), metric=metric

@@ -89,12 +89,12 @@ def join(campaign: Campaign, number: int = 1) -> list[Participation]:
     """New workers who agreed to take part."""
     tokens = enrollment.invite(None, campaign, number)
     number = enrollment.latest_texts(campaign).number
-    return [enrollment.agree(enrollment.invited(campaign, token), number) for token in tokens]
+    return [enrollment.agree(enrollment.get_invited(campaign, token), number) for token in tokens]
 
 
 def hold(worker: Participation) -> Assignment:
     """The first of what a worker has to do."""
-    found = assignment.work(worker)
+    found = assignment.assign_work(worker)
     assert found.assignments, found.why
     return found.assignments[0]
 

@@ -26,7 +26,7 @@ from capeval.data.captions import ImageId
 from capeval.studies.judging import HUMAN, RANDOM
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.campaigns.lifecycle import change_state
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response
 from capeval_server.annotation.releases.human_columns import columns_of
 from capeval_server.annotation.releases.integrity import audit
@@ -74,7 +74,7 @@ def _material() -> Material:
         "first-words": {image: " ".join(texts[0].split()[:4]).lower() for image, texts in CAPTIONS.items()},
         "one-sentence": dict.fromkeys(CAPTIONS, "a man on a street"),
     }
-    return Material(captions=CAPTIONS, machines=machines, things=cards.things_of(CAPTIONS, NOUNS))
+    return Material(captions=CAPTIONS, machines=machines, things=cards.find_things(CAPTIONS, NOUNS))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def made(tmp_path: Path) -> Challenge:
     """The small challenge with the demo's campaigns."""
     challenge = make_challenge(tmp_path)
     organizer = User.objects.create(username="olga", is_staff=True)
-    campaigns.make_missing(organizer, challenge, _material())
+    campaigns.create_missing(organizer, challenge, _material())
     return challenge
 
 
@@ -111,19 +111,19 @@ def test_a_port_that_is_taken_is_said_before_anything_is_made(fresh: Server, com
 def test_the_first_password_is_kept(tmp_path: Path) -> None:
     challenge = make_challenge(tmp_path, slug="coco-captions")
     kept = tmp_path / "password"
-    first = loading.password(kept)
+    first = loading.get_password(kept)
     assert first
-    assert loading.password(kept) == first == kept.read_text().strip()
+    assert loading.get_password(kept) == first == kept.read_text().strip()
     assert kept.stat().st_mode & 0o777 == 0o600
     user = User.objects.get(username=loading.ACCOUNT)
     assert user.check_password(first)
     assert list(challenge.organizers.all()) == [user]
     user.set_password("what its user chose")
     user.save()
-    assert loading.password(kept) is None
+    assert loading.get_password(kept) is None
     # Who lost the file gets a new password.
     kept.unlink()
-    assert loading.password(kept) not in (None, first)
+    assert loading.get_password(kept) not in (None, first)
 
 
 def test_there_is_a_campaign_of_each_kind_and_each_text() -> None:
@@ -142,7 +142,7 @@ def test_a_card_names_what_several_captions_name() -> None:
         3: ["A cat.", "Some cats."],
     }
     nouns = frozenset({"dog", "dogs", "house", "front", "cat", "cats"})
-    assert cards.things_of(captions, nouns) == {1: ["dogs", "house"], 2: [], 3: ["cats"]}
+    assert cards.find_things(captions, nouns) == {1: ["dogs", "house"], 2: [], 3: ["cats"]}
 
 
 @pytest.mark.django_db
@@ -155,13 +155,13 @@ def test_robots_pass_checks_and_the_careless_one_does_not(made: Challenge) -> No
         checks = campaign.items.filter(is_check=True, repeats=None)
         assert checks
         for item in checks:
-            captions = CAPTIONS[int(campaigns.image_of(item.image.name))] if item.image else []
+            captions = CAPTIONS[int(campaigns.get_image_id(item.image.name))] if item.image else []
             for mirrored in (False, True):
                 shown = task.shown(item.payload, mirrored=mirrored)
-                seen = opinions.Seen(shown=shown, captions=captions, rng=random.Random(item.pk))
+                seen = opinions.SeenItem(shown=shown, captions=captions, rng=random.Random(item.pk))
                 for name, answer in (
-                    ("robot", opinions.opinion(campaign.kind, seen)),
-                    ("careless", opinions.careless_answer(campaign.kind)),
+                    ("robot", opinions.make_answer(campaign.kind, seen)),
+                    ("careless", opinions.make_careless_answer(campaign.kind)),
                 ):
                     stored = task.answer(item.payload, answer, mirrored=mirrored)
                     passed[name] += task.agrees(stored, item.expected)
@@ -176,12 +176,12 @@ def test_a_block_leaves_no_campaign_stuck(made: Challenge) -> None:
         campaign = change_state(olga, Campaign.objects.get(slug=demo.slug), "open", reason="a block")
         robots = {one.worker.pseudonym: one for one in campaign.participations.select_related("worker")}
         moderation.block(olga, robots.pop(campaigns.CARELESS), "careless")
-        assert progress_of(campaign).finished < progress_of(campaign).items
+        assert get_progress(campaign).finished < get_progress(campaign).items
         # The other robots replace what is missing.
         for robot in robots.values():
             while campaigns._answer_all(robot, _material()):
                 pass
-        assert progress_of(campaign).finished == progress_of(campaign).items
+        assert get_progress(campaign).finished == get_progress(campaign).items
 
 
 @pytest.mark.django_db
@@ -211,12 +211,12 @@ def test_a_second_start_makes_nothing_twice(made: Challenge) -> None:
         return [table.objects.count() for table in (Campaign, Item, Response, Participation, User)]
 
     before = counts()
-    assert campaigns.are_made()
-    campaigns.make_missing(User.objects.get(username="olga"), made, _material())
+    assert campaigns.all_exist()
+    campaigns.create_missing(User.objects.get(username="olga"), made, _material())
     assert counts() == before
     # The tokens of the last start end.
-    first = robots.brief("127.0.0.1", 80, Path("captions"))
-    second = robots.brief("0.0.0.0", 80, Path("captions"))
+    first = robots.make_brief("127.0.0.1", 80, Path("captions"))
+    second = robots.make_brief("0.0.0.0", 80, Path("captions"))
     assert Token.of_text(first.tokens["robot-1"]) is None
     assert Token.of_text(second.tokens["robot-1"]) is not None
     assert second.host == "127.0.0.1"
@@ -242,7 +242,7 @@ def test_robots_leave_a_part_of_each_campaign_to_people(made: Challenge) -> None
     wanted = ("robots-write-nocaps", "robots-triplet", "robots-m3")
     for campaign in Campaign.objects.filter(challenge=made, state="open").exclude(slug__in=wanted):
         change_state(None, campaign, Campaign.State.PAUSED)
-    told = robots.brief("127.0.0.1", 80, Path("captions"))
+    told = robots.make_brief("127.0.0.1", 80, Path("captions"))
     captions = {str(image): texts for image, texts in CAPTIONS.items()}
     crowd = [robots.Robot(name, _asking(token), captions, 0.0, 1) for name, token in told.tokens.items()]
     # Until all of them wait at once.
@@ -251,7 +251,7 @@ def test_robots_leave_a_part_of_each_campaign_to_people(made: Challenge) -> None
     opened = list(Campaign.objects.filter(challenge=made, state="open"))
     assert {campaign.slug for campaign in opened} == set(wanted)
     for campaign in opened:
-        far = progress_of(campaign)
+        far = get_progress(campaign)
         # Each of them may hold a batch when the part is reached.
         assert 0.5 * far.wanted < far.counted <= robots.SHARE * far.wanted + 5 * len(crowd), campaign.slug
     careless = Participation.objects.filter(worker__pseudonym=campaigns.CARELESS)
@@ -276,14 +276,14 @@ from examples.demo_server import campaigns
 from examples.demo_server.material import save_captions
 from tests.server.test_demo import _material
 organizer = User.objects.create(username="organizer", is_staff=True)
-campaigns.make_missing(organizer, Challenge.objects.get(), _material())
+campaigns.create_missing(organizer, Challenge.objects.get(), _material())
 save_captions(_material(), Path(sys.argv[1]))
 """
 BRIEF = """
 from dataclasses import replace
 from pathlib import Path
 from examples.demo_server import robots
-told = robots.brief("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]))
+told = robots.make_brief("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]))
 replace(told, seconds=float(sys.argv[3])).tell(sys.stdout.buffer)
 """
 COUNTED = """

@@ -32,7 +32,7 @@ from capeval_server.annotation.models import Assignment, Campaign, Response, Wor
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
-from capeval_server.hosting.jobs import ask_for_export
+from capeval_server.hosting.jobs import request_export
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import Result, Score, Submission
@@ -229,7 +229,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     make_team(User.objects.get(username="bob"), challenge)
     _submit(found["ann's program"])
     _submit(found["ann's program"])
-    ask_for_export(User.objects.get(username="olga"), challenge)
+    request_export(User.objects.get(username="olga"), challenge)
     while worker.work_once():
         pass
     Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)
@@ -304,7 +304,7 @@ def _working() -> dict[str, Client]:
     """The browser and the program of a worker who has no account, and who has begun."""
     campaign = Campaign.objects.get(slug="small")
     (token,) = enrollment.invite(None, campaign, 1)
-    hold(enrollment.agree(enrollment.invited(campaign, token), 1))
+    hold(enrollment.agree(enrollment.get_invited(campaign, token), 1))
     browser = Client()
     assert browser.get(f"/annotate/small/enter/{token}/").status_code == 302
     program = Client(headers={"Authorization": f"Bearer {token}"})

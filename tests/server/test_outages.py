@@ -47,7 +47,7 @@ def full_sqlite() -> sqlite3.OperationalError:
     ],
 )
 def test_what_failed(error: Exception | None, text: str) -> None:
-    assert transient_errors.text_of(error) == text
+    assert transient_errors.get_message(error) == text
 
 
 def test_an_outage_is_one_line_of_the_log() -> None:

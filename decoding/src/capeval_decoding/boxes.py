@@ -12,10 +12,10 @@ import numpy as np
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import IMAGE_ID, Field, check_row, json_rows, read_json
-from capeval.formats.io.rows import columns
-from capeval.formats.io.sources import LIMIT, File, naming
-from capeval.toolkit import checked_choice
+from capeval.formats.io.json import IMAGE_ID, Field, check_row, iterate_rows, read_json
+from capeval.formats.io.rows import read_columns
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
+from capeval.toolkit import validate_choice
 
 __all__ = ["FORMS", "BoxForm", "Boxes", "load_detections", "load_ground_truth"]
 
@@ -82,8 +82,8 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
         OSError: The file can't be read.
     """
     images: dict[ImageId, list[_Box]] = {}
-    with naming(file):
-        for line, (image, label, *texts) in columns(file, _COLUMNS, limit):
+    with add_path_to_errors(file):
+        for line, (image, label, *texts) in read_columns(file, _COLUMNS, limit):
             if label not in names:
                 message = f"line {line}: 'LabelName' must be a label with a class name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
@@ -122,16 +122,18 @@ def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT
             its image or has its corners in the wrong order; the error names the entry.
         OSError: The file can't be read.
     """
-    checked_choice("form", form, FORMS)
-    with naming(file):
+    validate_choice("form", form, FORMS)
+    with add_path_to_errors(file):
         content = read_json(file, limit)
-        names = {row["id"]: str(row["name"]) for _, row in json_rows(content, "categories", _CATEGORY_FIELDS)}
+        names = {
+            row["id"]: str(row["name"]) for _, row in iterate_rows(content, "categories", _CATEGORY_FIELDS)
+        }
         sizes = {
             row["id"]: (float(row["width"]), float(row["height"]))
-            for _, row in json_rows(content, "images", _IMAGE_FIELDS)
+            for _, row in iterate_rows(content, "images", _IMAGE_FIELDS)
         }
         images: dict[ImageId, list[_Box]] = {image: [] for image in sizes}
-        for entry, row in json_rows(content, "annotations", _ANNOTATION_FIELDS):
+        for entry, row in iterate_rows(content, "annotations", _ANNOTATION_FIELDS):
             for field, known in (("image_id", sizes), ("category_id", names)):
                 if row[field] not in known:
                     message = f"{entry}.{field} must be an id that is listed in the file (got {row[field]!r})"

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from capeval import References, Tokenizer, tokenize
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.formats.io.rows import text_lines
-from capeval.formats.io.sources import naming
-from capeval.toolkit import checked_integer
+from capeval.formats.io.sources import add_path_to_errors
+from capeval.toolkit import validate_integer
 from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "build_vocabulary",
     "encode_captions",
     "load_vocabulary",
-    "words_of_captions",
+    "tokenize_captions",
 ]
 
 # Lowercases the text, and removes punctuation and brackets.
@@ -46,7 +46,7 @@ class Captions:
         return len(self.images)
 
 
-def words_of_captions(captions: References) -> list[tuple[int, list[str]]]:
+def tokenize_captions(captions: References) -> list[tuple[int, list[str]]]:
     """Return the image id and the words of each caption.
 
     Raises:
@@ -73,7 +73,7 @@ def build_vocabulary(
     Raises:
         OptionError: No word is frequent enough.
     """
-    checked_integer("least", least, 1)
+    validate_integer("least", least, 1)
     counts = Counter(chain.from_iterable(captions))
     words = {word for word, count in counts.items() if count >= least}
     if not words:
@@ -94,7 +94,7 @@ def encode_captions(
     Raises:
         OptionError: No caption has a word of the vocabulary.
     """
-    checked_integer("most_words", most_words, 1)
+    validate_integer("most_words", most_words, 1)
     images, rows = [], []
     for image, words in captions:
         numbers = vocabulary.encode(words[:most_words])
@@ -117,7 +117,7 @@ def load_vocabulary(path: str | Path) -> Vocabulary:
         OSError: The file can't be read.
     """
     words = []
-    with naming(path):
+    with add_path_to_errors(path):
         for line, word in text_lines(path):
             if word.split() != [word]:
                 message = f"line {line}: expected a word without whitespace (got {word!r})"

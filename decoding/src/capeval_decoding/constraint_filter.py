@@ -13,11 +13,11 @@ from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.datasets.open_images import subcategories
 from capeval.errors import FormatError, FormatErrorKind, OptionError
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats.io.json import read_json
-from capeval.formats.io.sources import LIMIT, File, naming
-from capeval.toolkit import checked_choice, checked_integer, checked_number
-from capeval.toolkit.random import named_generator
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
+from capeval.toolkit import validate_choice, validate_integer, validate_number
+from capeval.toolkit.random import make_named_generator
 from capeval_decoding.boxes import Boxes
 from capeval_decoding.word_forms import WordForms
 
@@ -70,7 +70,7 @@ def load_hierarchy(
         FormatError: The file has a different format, or contains a class without a name or an unknown class.
         OSError: The file can't be read.
     """
-    with naming(file):
+    with add_path_to_errors(file):
         root = read_json(file, limit)
         places = [place for child in subcategories(root) for place in _list_heights(child, names, forms)]
     heights: dict[str, int] = {}
@@ -133,10 +133,10 @@ class ConstraintFilter:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        checked_choice("rule", self.rule, RULES)
-        checked_number("overlap", self.overlap, 0, 1)
-        checked_integer("most", self.most, 1)
-        checked_integer("seed", self.seed, 0)
+        validate_choice("rule", self.rule, RULES)
+        validate_number("overlap", self.overlap, 0, 1)
+        validate_integer("most", self.most, 1)
+        validate_integer("seed", self.seed, 0)
 
     def decide(
         self, image: ImageId, boxes: Boxes, hierarchy: Hierarchy, forms: WordForms
@@ -149,7 +149,9 @@ class ConstraintFilter:
         names = [forms.class_of(name) for name in boxes.classes]
         lacking = [name for name in dict.fromkeys(names) if name not in hierarchy.heights]
         if lacking:
-            raise OptionError(f"image {image!r}: classes must be in the hierarchy (got {listed(lacking)})")
+            raise OptionError(
+                f"image {image!r}: classes must be in the hierarchy (got {format_names(lacking)})"
+            )
         reasons = dict(self._exclude(names, boxes.scores))
         kept = [place for place in range(len(names)) if place not in reasons]
         if self.rule == "published":
@@ -160,7 +162,7 @@ class ConstraintFilter:
             reasons |= _find_repeats(chosen, names)
         else:
             reasons |= self._find_overlapped(kept, names, boxes.corners, hierarchy)
-            ranks = named_generator(self.seed, repr(image)).permutation(len(names))
+            ranks = make_named_generator(self.seed, repr(image)).permutation(len(names))
             kept = [place for place in kept if place not in reasons]
             kept.sort(key=lambda place: (-boxes.scores[place], ranks[place]))
             reasons |= _find_repeats(kept, names)

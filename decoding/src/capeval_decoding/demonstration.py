@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from capeval.toolkit import checked_integer
-from capeval.toolkit.random import named_generator
+from capeval.toolkit import validate_integer
+from capeval.toolkit.random import make_named_generator
 from capeval_decoding.captions import build_vocabulary
 from capeval_decoding.constraint_filter import NEVER
 from capeval_decoding.search import Beam, BeamSearch
-from capeval_decoding.state_machines import state_machine
+from capeval_decoding.state_machines import build_state_machine
 from capeval_decoding.trigrams import TrigramModel
 from capeval_decoding.word_forms import WordForms, constraint
 
@@ -56,10 +56,10 @@ class Demonstration:
             OptionError: A number is not an integer of at least 1, or `objects` exceeds the number of classes.
         """
         classes = sorted(set(self._forms.phrases) - NEVER)
-        checked_integer("count", count, 1)
-        checked_integer("objects", objects, 1, len(classes))
+        validate_integer("count", count, 1)
+        validate_integer("objects", objects, 1, len(classes))
         places = [
-            named_generator(seed, str(number)).choice(len(classes), size=objects, replace=False)
+            make_named_generator(seed, str(number)).choice(len(classes), size=objects, replace=False)
             for number in range(count)
         ]
         return [tuple(classes[place] for place in each) for each in places]
@@ -74,7 +74,9 @@ class Demonstration:
         """
         names = [self._forms.class_of(name) for name in objects]
         vocabulary = self.model.vocabulary
-        machine = state_machine([constraint(name, self._forms.phrases[name], vocabulary) for name in names])
+        machine = build_state_machine(
+            [constraint(name, self._forms.phrases[name], vocabulary) for name in names]
+        )
         result = self._search.search(self.model.step, self.model.start(), machine)
         best: Beam | None = result.best(at_least=len(names))
         return Example(

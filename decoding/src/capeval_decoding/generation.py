@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from capeval.errors import CapevalWarning, OptionError
-from capeval.errors.messages import first_few, shortened
-from capeval.toolkit import checked_integer
+from capeval.errors.messages import format_images, shorten
+from capeval.toolkit import validate_integer
 from capeval_decoding.search import Beam, BeamSearch
 from capeval_decoding.state_machines import Constraint, StateMachine
 
-__all__ = ["ConstrainedGeneration", "continuing_tokens", "token_constraint"]
+__all__ = ["ConstrainedGeneration", "find_continuations", "make_token_constraint"]
 
 # Arguments that versions of transformers pass to a decoding method, but which are not inputs of the model.
 _OTHER_ARGUMENTS = ("synced_gpus", "streamer", "logits_warper", "assistant_model", "tokenizer")
@@ -49,10 +49,10 @@ class ConstrainedGeneration:
     per_node: int | None = None
 
     def __post_init__(self) -> None:
-        checked_integer("at_least", self.at_least, 0)
-        checked_integer("beam_size", self.beam_size, 1)
+        validate_integer("at_least", self.at_least, 0)
+        validate_integer("beam_size", self.beam_size, 1)
         if self.per_node is not None:
-            checked_integer("per_node", self.per_node, 1, or_none=True)
+            validate_integer("per_node", self.per_node, 1, or_none=True)
 
     def __call__(
         self,
@@ -89,13 +89,13 @@ class ConstrainedGeneration:
                     lacking.append(row)
                 beams.append(beam or found.nearest())
         if lacking:
-            rows = first_few(lacking, "row")
+            rows = format_images(lacking, "row")
             message = f"{rows} without a caption that meets enough constraints; the best found is used"
             warnings.warn(message, CapevalWarning, stacklevel=2)
         return _join_captions(input_ids, beams, end, generation_config.pad_token_id)
 
 
-def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Constraint:
+def make_token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Constraint:
     """Return a constraint met by any phrase, in tokens of a transformers tokenizer.
 
     Raises:
@@ -111,7 +111,7 @@ def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Const
     return Constraint(name=name, phrases=tuple(made))
 
 
-def continuing_tokens(tokenizer: Any) -> NDArray[np.bool_]:
+def find_continuations(tokenizer: Any) -> NDArray[np.bool_]:
     """Return for each token of a transformers tokenizer whether it continues a word.
 
     WordPiece marks tokens that continue a word with `##`. Byte-level BPE and SentencePiece mark tokens that
@@ -231,7 +231,7 @@ def _get_end_token(config: Any, machines: Sequence[StateMachine], tokens: Tensor
     end = config.eos_token_id
     end = end[0] if isinstance(end, list | tuple) and len(end) == 1 else end
     if not isinstance(end, int):
-        raise OptionError(f"'eos_token_id' of 'generate' must be a single token (got {shortened(end)})")
+        raise OptionError(f"'eos_token_id' of 'generate' must be a single token (got {shorten(end)})")
     return end
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import OptionError
-from capeval.toolkit import checked_integer
+from capeval.toolkit import validate_integer
 from capeval_decoding.state_machines import StateMachine
 
 __all__ = ["Beam", "BeamSearch", "SearchResult", "Select", "Step", "select_rows"]
@@ -76,7 +76,7 @@ class SearchResult:
         If there are fewer constraints, the caption must meet all of them. Return None if no such caption was
         found, because the model assigns its words a probability of 0 or `max_steps` is too small.
         """
-        wanted = min(checked_integer("at_least", at_least, 0), len(self.machine.constraints))
+        wanted = min(validate_integer("at_least", at_least, 0), len(self.machine.constraints))
         final = self.machine.final
         beams = [beam for beam in self.beams if len(beam.met) >= wanted and final[beam.state]]
         return max(beams, key=lambda beam: beam.log_probability, default=None)
@@ -130,7 +130,7 @@ class BeamSearch:
 
     def __post_init__(self) -> None:
         for name, least in (("start", 0), ("end", 0), ("beam_size", 1), ("per_node", 1), ("max_steps", 1)):
-            checked_integer(name, getattr(self, name), least)
+            validate_integer(name, getattr(self, name), least)
 
     def search(
         self,

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from capeval.errors import OptionError
 
-__all__ = ["MOST_STATES", "Constraint", "Phrase", "StateMachine", "published_machine", "state_machine"]
+__all__ = [
+    "MOST_STATES",
+    "Constraint",
+    "Phrase",
+    "StateMachine",
+    "build_published_machine",
+    "build_state_machine",
+]
 
 MOST_STATES = 4096
 """Maximum number of states of a machine; the search keeps beams for each state."""
@@ -89,7 +96,7 @@ class StateMachine:
 _Key = tuple[frozenset[int], frozenset[tuple[int, int, int]], frozenset[int]]
 
 
-def state_machine(
+def build_state_machine(
     constraints: Sequence[Constraint], *, continues: NDArray[np.bool_] | None = None
 ) -> StateMachine:
     """Build a machine that meets a constraint if a caption contains a phrase of it.
@@ -204,7 +211,7 @@ def _check_size(states: int, constraints: Sequence[Constraint]) -> None:
         )
 
 
-def published_machine(constraints: Sequence[Constraint]) -> StateMachine:
+def build_published_machine(constraints: Sequence[Constraint]) -> StateMachine:
     """Build the machine of the published Up-Down code of nocaps, including its quirks.
 
     Bit i of a main state is set if constraint i is met; the states inside of phrases follow the main states.

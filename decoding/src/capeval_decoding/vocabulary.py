@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from capeval.errors import OptionError
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 
 __all__ = ["BOUNDARY", "UNKNOWN", "Vocabulary"]
 
@@ -31,11 +31,11 @@ class Vocabulary:
     def __post_init__(self) -> None:
         if self.words[:2] != (UNKNOWN, BOUNDARY):
             raise OptionError(
-                f"'words' must begin with {UNKNOWN!r} and {BOUNDARY!r} (got {listed(self.words[:2])})"
+                f"'words' must begin with {UNKNOWN!r} and {BOUNDARY!r} (got {format_names(self.words[:2])})"
             )
         if len(self.numbers) != len(self.words):
             repeated = [word for at, word in enumerate(self.words) if self.numbers[word] != at]
-            raise OptionError(f"'words' must be distinct (got duplicates of {listed(repeated)})")
+            raise OptionError(f"'words' must be distinct (got duplicates of {format_names(repeated)})")
 
     @cached_property
     def numbers(self) -> dict[str, int]:

@@ -8,9 +8,9 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from capeval.errors import FormatError, FormatErrorKind, OptionError
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats.io.rows import read_table, text_lines
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 from capeval_decoding.state_machines import Constraint, Phrase
 from capeval_decoding.vocabulary import Vocabulary
 
@@ -20,7 +20,7 @@ __all__ = [
     "constraint",
     "load_published_forms",
     "load_word_forms",
-    "published_constraint",
+    "make_published_constraint",
 ]
 
 PUBLISHED_NAMES: Mapping[str, str] = MappingProxyType(
@@ -103,7 +103,7 @@ def constraint(name: str, phrases: Iterable[str], vocabulary: Vocabulary) -> Con
         lacking = dict.fromkeys(word for words in tried for word in words if word not in vocabulary.numbers)
         raise OptionError(
             f"constraint {name!r} has no phrase with all words in the vocabulary (missing:"
-            f" {listed(list(lacking))})"
+            f" {format_names(list(lacking))})"
         )
     return Constraint(
         name=name,
@@ -125,7 +125,7 @@ def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[s
         OSError: The file can't be read.
     """
     forms: dict[str, tuple[str, ...]] = {}
-    with naming(file):
+    with add_path_to_errors(file):
         for number, line in text_lines(file, limit):
             word, tab, rest = line.rstrip("\r").partition("\t")
             if not word or not tab or not all(rest.split(",")):
@@ -137,7 +137,9 @@ def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[s
     return forms
 
 
-def published_constraint(name: str, forms: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Constraint:
+def make_published_constraint(
+    name: str, forms: Mapping[str, Sequence[str]], vocabulary: Vocabulary
+) -> Constraint:
     """Return the published code's constraint of a class: all forms of each word.
 
     As in that code, forms outside of the vocabulary are encoded as the unknown word.
@@ -148,6 +150,6 @@ def published_constraint(name: str, forms: Mapping[str, Sequence[str]], vocabula
     words = PUBLISHED_NAMES.get(name, name).split()
     lacking = [word for word in words if word not in forms]
     if lacking:
-        raise OptionError(f"no word forms for {listed(lacking)}, required by constraint {name!r}")
+        raise OptionError(f"no word forms for {format_names(lacking)}, required by constraint {name!r}")
     phrase: Phrase = tuple(frozenset(vocabulary.encode(forms[word])) for word in words)
     return Constraint(name=name, phrases=(phrase,))

@@ -14,7 +14,7 @@ from scripts.goldens.server import Person, undone
 
 
 def _write(folder: Path) -> None:
-    olga = story.tell().people["olga"]
+    olga = story.run_story().people["olga"]
     board = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2&format=csv"
     (folder / "leaderboard.csv").write_bytes(_download(olga, board))
     _unpack(_download(olga, "/small/organize/export/"), folder / "challenge")

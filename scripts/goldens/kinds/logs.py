@@ -17,7 +17,7 @@ from scripts.goldens.registry import Golden, register
 
 
 def _write(folder: Path) -> None:
-    found = story.tell().log
+    found = story.run_story().log
     lines = [
         f"{form}: {_mask_line(text)}\n"
         for line in found.lines.values()

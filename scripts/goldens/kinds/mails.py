@@ -14,7 +14,7 @@ from scripts.goldens.registry import Golden, register
 
 def _write(folder: Path) -> None:
     bodies: dict[str, list[str]] = defaultdict(list)
-    for mail in story.tell().mails:
+    for mail in story.run_story().mails:
         name = re.sub(r"\W+", "-", mail.subject.lower()).strip("-")
         body = mask(_format_body(mail))
         if body not in bodies[name]:

@@ -11,7 +11,7 @@ from scripts.goldens.registry import Golden, register
 
 
 def _write(folder: Path) -> None:
-    document = json.loads(story.tell().people["anonymous"].see("/api/openapi.json"))
+    document = json.loads(story.run_story().people["anonymous"].see("/api/openapi.json"))
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / "openapi.json").write_text(f"{mask(text)}\n")
 

@@ -31,7 +31,7 @@ _VARYING_HEADERS = {"Content-Length", "X-Request-ID"}
 
 
 def _write(folder: Path) -> None:
-    told = story.tell()
+    told = story.run_story()
     with rendered() as templates:
         _write_pages(folder, told)
     check_templates(templates)

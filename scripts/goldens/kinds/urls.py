@@ -10,7 +10,7 @@ from scripts.goldens.routes import routes
 
 
 def _write(folder: Path) -> None:
-    story.tell()
+    story.run_story()
     lines = [f"/{pattern}  {name}".rstrip() + "\n" for pattern, name in routes()]
     (folder / "urls.txt").write_text("".join(lines))
 

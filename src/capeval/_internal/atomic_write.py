@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["check_writable", "naming_file", "written_whole"]
+__all__ = ["add_path_to_errors", "atomic_write", "check_writable"]
 
 
 @contextmanager
-def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a new file that replaces `path` when it is complete.
 
     Until then, or if writing fails, an existing file at `path` remains unchanged. If `path` is not a regular
@@ -25,12 +25,12 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
             The error names `path`.
     """
     path = Path(path)
-    with naming_file(path), _open_replacement(path) as file:
+    with add_path_to_errors(path), _open_replacement(path) as file:
         yield file
 
 
 @contextmanager
-def naming_file(name: str | Path) -> Iterator[None]:
+def add_path_to_errors(name: str | Path) -> Iterator[None]:
     """Add a file's name to errors of writing to it that lack one, such as a full disk."""
     try:
         yield

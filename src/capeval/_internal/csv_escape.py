@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["is_number", "original", "plain", "plain_row"]
+__all__ = ["escape_cell", "escape_row", "is_number", "unescape_cell"]
 
 # Characters that can start a formula; some spreadsheets also accept the full-width forms.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - they are meant.
@@ -17,7 +17,7 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def plain(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Add an apostrophe to a text cell if a spreadsheet would run it as a formula.
 
     Numbers, including negative ones, are not formulas and remain unchanged.
@@ -25,14 +25,14 @@ def plain(text: str) -> str:
     return f"'{text}" if _needs_escape(text) and not is_number(text) else text
 
 
-def original(text: str) -> str:
+def unescape_cell(text: str) -> str:
     """Reverse `plain`, also for files of older versions, which escaped numbers."""
     return text[1:] if text.startswith("'") and _needs_escape(text) else text
 
 
-def plain_row(cells: Iterable[object]) -> list[object]:
+def escape_row(cells: Iterable[object]) -> list[object]:
     """Escape the text cells of a row; other cells remain unchanged."""
-    return [plain(cell) if isinstance(cell, str) else cell for cell in cells]
+    return [escape_cell(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _needs_escape(text: str) -> bool:

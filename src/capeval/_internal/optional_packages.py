@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from capeval.errors import DependencyError
 
-__all__ = ["install_command", "missing_package"]
+__all__ = ["install_command", "make_missing_package_error"]
 
 # Packages by import name, if it differs from the package's name or belongs to one of its dependencies.
 _PACKAGES = {
@@ -28,7 +28,7 @@ _WITHOUT_EXTRA = {"pandas", "polars", "pyarrow", "torchmetrics"}
 _DISTRIBUTIONS = {"capeval": "", "capeval-decoding": "decoding", "capeval-server": "server"}
 
 
-def missing_package(purpose: str, error: ImportError, extra: str = "") -> ImportError:
+def make_missing_package_error(purpose: str, error: ImportError, extra: str = "") -> ImportError:
     """Return the error to raise for a failed import of an optional package.
 
     Args:

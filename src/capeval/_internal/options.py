@@ -13,9 +13,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from capeval._internal.validation import checked_choice, checked_flag, checked_integer, checked_level
+from capeval._internal.validation import validate_choice, validate_flag, validate_integer, validate_level
 
-__all__ = ["Argument", "Level", "Option", "Parameter", "Samples", "Seed", "check_options", "parameters_of"]
+__all__ = ["Argument", "Level", "Option", "Parameter", "Samples", "Seed", "check_options", "get_parameters"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-def parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
+def get_parameters(target: Callable[..., object]) -> tuple[Parameter, ...]:
     """Return the described parameters of a function or fields of a dataclass."""
     return _parameters_of(target)
 
@@ -130,19 +130,19 @@ def check_options(options: object) -> None:
     Raises:
         OptionError: The description of a field does not allow its value.
     """
-    for each in parameters_of(type(options)):
+    for each in get_parameters(type(options)):
         value = getattr(options, each.name)
         if each.about is None or (value is None and each.default is None):
             # A dataclass validates its own fields.
             continue
         if each.choices:
-            checked_choice(each.name, value, each.choices)
+            validate_choice(each.name, value, each.choices)
         elif each.kind is bool:
-            checked_flag(each.name, value)
+            validate_flag(each.name, value)
         elif isinstance(each.about, Option) and each.about.between is not None:
-            checked_level(each.name, value)
+            validate_level(each.name, value)
         elif isinstance(each.about, Option) and each.kind is int and each.about.min is not None:
-            checked_integer(each.name, value, each.about.min, each.about.max)
+            validate_integer(each.name, value, each.about.min, each.about.max)
 
 
 Samples = Annotated[int, Option(min=1, help="Number of bootstrap resamples of the images.")]

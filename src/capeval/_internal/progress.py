@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["progress_to", "report_progress"]
+__all__ = ["report_progress", "send_progress_to"]
 
 Listener = Callable[[str, int, int], object]
 """A callback with the name of the work, the amount done and the total amount."""
@@ -15,7 +15,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def progress_to(listener: Listener) -> Iterator[None]:
+def send_progress_to(listener: Listener) -> Iterator[None]:
     """Send the progress of work inside the `with` block to `listener`.
 
     Only work in the same thread reports to it. An exception that `listener` raises ends the work.

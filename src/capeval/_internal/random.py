@@ -14,44 +14,44 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import checked_integer
+from capeval._internal.validation import validate_integer
 from capeval.errors import MismatchError
 
 __all__ = [
-    "deal",
-    "generator",
-    "halves",
-    "in_turn",
-    "named_generator",
+    "draw_in_rounds",
+    "draw_resample_counts",
+    "make_generator",
+    "make_named_generator",
+    "make_python_random",
     "orders",
-    "python_random",
-    "resample_counts",
+    "split_in_halves",
+    "split_randomly",
 ]
 
 _Item = TypeVar("_Item")
 
 
-def generator(seed: int, *numbers: int) -> np.random.Generator:
+def make_generator(seed: int, *numbers: int) -> np.random.Generator:
     """Return a numpy generator for a seed and numbers, such as the index of a draw.
 
     Raises:
         OptionError: The seed is not an integer of at least 0.
     """
-    return np.random.default_rng([checked_integer("seed", seed, 0), *numbers])
+    return np.random.default_rng([validate_integer("seed", seed, 0), *numbers])
 
 
-def named_generator(seed: int, name: str) -> np.random.Generator:
+def make_named_generator(seed: int, name: str) -> np.random.Generator:
     """Return a numpy generator for a seed and a name, such as an image id."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16]))
 
 
-def python_random(seed: int, name: str | None = None) -> random.Random:
+def make_python_random(seed: int, name: str | None = None) -> random.Random:
     """Return a generator of Python's `random` for a seed, or for a seed and a name."""
     return random.Random(seed if name is None else f"{seed}/{name}")  # noqa: S311 - nothing here is a secret.
 
 
-def deal(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list[list[_Item]]:
+def split_randomly(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list[list[_Item]]:
     """Split items into random groups; each group keeps the original order.
 
     Args:
@@ -59,12 +59,12 @@ def deal(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list
         sizes: The size of each group; their sum is the number of items.
         seed: The seed.
     """
-    order = generator(seed).permutation(len(items))
+    order = make_generator(seed).permutation(len(items))
     parts = np.split(order, np.cumsum(sizes)[:-1])
     return [[items[position] for position in np.sort(part)] for part in parts]
 
 
-def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split_in_halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the positions 0 to `count` - 1 into two sorted random halves.
 
     If `count` is odd, the second half has one more.
@@ -74,11 +74,11 @@ def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.
     """
     if count < 2:
         raise MismatchError(f"cannot split fewer than two into halves (got {count})")
-    order = generator(seed).permutation(count)
+    order = make_generator(seed).permutation(count)
     return np.sort(order[: count // 2]), np.sort(order[count // 2 :])
 
 
-def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Item]:
+def draw_in_rounds(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Item]:
     """Draw `count` items: all of them in random order, then all again, and so on."""
     drawn: list[_Item] = []
     while len(drawn) < count:
@@ -97,7 +97,7 @@ def orders(sizes: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
     return [np.argsort(row[:size]).tolist() for row, size in zip(keys, sizes, strict=True)]
 
 
-def resample_counts(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_resample_counts(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the number of times each item occurs in a bootstrap resample.
 
     Args:

@@ -11,22 +11,22 @@ from pathlib import Path
 from capeval.errors import OptionError
 
 __all__ = [
-    "checked_choice",
     "checked_different",
-    "checked_flag",
-    "checked_integer",
-    "checked_level",
-    "checked_number",
     "checked_order",
     "checked_path",
-    "checked_positive",
     "checked_text",
+    "validate_choice",
+    "validate_flag",
+    "validate_integer",
+    "validate_level",
+    "validate_number",
+    "validate_positive",
 ]
 
 MakeError = Callable[[str], Exception]
 
 
-def checked_integer(
+def validate_integer(
     name: str,
     value: object,
     least: int,
@@ -55,31 +55,31 @@ def checked_integer(
 
 def checked_order(name: str, value: object) -> int:
     """Validate an n-gram order, an integer from 1 to 4."""
-    return checked_integer(name, value, 1, 4)
+    return validate_integer(name, value, 1, 4)
 
 
-def checked_number(name: str, value: object, low: float, high: float) -> float:
+def validate_number(name: str, value: object, low: float, high: float) -> float:
     """Validate a number from `low` to `high`, both inclusive."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise OptionError(f"{name!r} must be a number from {low:g} to {high:g} (got {value!r})")
     return float(value)
 
 
-def checked_positive(name: str, value: object) -> float:
+def validate_positive(name: str, value: object) -> float:
     """Validate a number above 0, with a square that is also above 0 and finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 <= value <= 1e100:
         raise OptionError(f"{name!r} must be a number above 0, from 1e-100 to 1e100 (got {value!r})")
     return float(value)
 
 
-def checked_level(name: str, value: object) -> float:
+def validate_level(name: str, value: object) -> float:
     """Validate a confidence level, a number between 0 and 1, both exclusive."""
     if not isinstance(value, float) or not 0 < value < 1:
         raise OptionError(f"{name!r} must be a number between 0 and 1 (got {value!r})")
     return value
 
 
-def checked_flag(name: str, value: object) -> bool:
+def validate_flag(name: str, value: object) -> bool:
     """Validate a boolean."""
     if not isinstance(value, bool):
         raise OptionError(f"{name!r} must be True or False (got {value!r})")
@@ -112,7 +112,7 @@ def checked_different(
     raise OptionError(f"{name!r} must be a tuple of different {what} (got {values!r})")
 
 
-def checked_choice(
+def validate_choice(
     name: str, value: object, choices: Sequence[str], *, error: MakeError = OptionError
 ) -> str:
     """Validate a string that must be one of `choices`."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from capeval import __version__
-from capeval._internal.atomic_write import naming_file
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.atomic_write import add_path_to_errors
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.cli.toolkit.click_commands import Group
 from capeval.cli.toolkit.output import deliver
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
@@ -102,7 +102,7 @@ def _load_plugin(name: str) -> click.Command:
     try:
         command: click.Command = entry.load()
     except ModuleNotFoundError as error:
-        found = missing_package(f"{name!r} needs", error, name)
+        found = make_missing_package_error(f"{name!r} needs", error, name)
         if found is not error or error.name is None or find_spec(error.name.partition(".")[0]) is not None:
             raise found from None
         raise DependencyError(
@@ -183,12 +183,12 @@ def run(command: click.Command, name: str) -> None:
             command(prog_name=name)
         finally:
             # Flushed here, since a full disk can still be reported.
-            with naming_file("standard output"):
+            with add_path_to_errors("standard output"):
                 sys.stdout.flush()
     except CapevalError as error:
         _fail(str(error))
     except ImportError as error:
-        found = missing_package("this command needs", error, _get_extra(error))
+        found = make_missing_package_error("this command needs", error, _get_extra(error))
         if found is error:
             raise
         _fail(str(found))

@@ -7,12 +7,12 @@ from typing import Literal
 
 from capeval.resources import DocumentFrequencies
 
-__all__ = ["Df", "frequencies_of"]
+__all__ = ["Df", "resolve_frequencies"]
 
 Df = str | Path | DocumentFrequencies
 
 
-def frequencies_of(df: Df) -> DocumentFrequencies | Literal["references"]:
+def resolve_frequencies(df: Df) -> DocumentFrequencies | Literal["references"]:
     """Return the document frequencies for an argument `df`.
 
     Args:

@@ -7,8 +7,8 @@ from capeval.data.captions import (
     References,
     ReferencesLike,
     Table,
+    find_rows,
     is_image_id,
-    rows_of,
 )
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
 
@@ -23,6 +23,6 @@ __all__ = [
     "Scores",
     "Signature",
     "Table",
+    "find_rows",
     "is_image_id",
-    "rows_of",
 ]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 from capeval import _native
 from capeval.data.columns import Columns, Role
-from capeval.data.dataframes import arrow_stream, found_columns, is_table, values_of
+from capeval.data.dataframes import arrow_stream, find_table_columns, is_table, values_of
 from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
-from capeval.errors.messages import first_few, shortened
+from capeval.errors.messages import format_images, shorten
 
 if TYPE_CHECKING:
     # Not imported at run time: reading a file does not need numpy.
@@ -27,8 +27,8 @@ __all__ = [
     "References",
     "ReferencesLike",
     "Table",
+    "find_rows",
     "is_image_id",
-    "rows_of",
 ]
 
 ImageId = int | str
@@ -131,7 +131,7 @@ class _Captions(Mapping[ImageId, list[str]]):
         arrow = _native.ArrowTable(stream)
         try:
             # Several rows of one image are its samples.
-            return arrow.captions(*found_columns(arrow.names(), columns), is_single=False)
+            return arrow.captions(*find_table_columns(arrow.names(), columns), is_single=False)
         except FormatError as error:
             raise CaptionError(error.message) from None
 
@@ -150,7 +150,7 @@ class _Captions(Mapping[ImageId, list[str]]):
                 texts = [texts]
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
                 raise CaptionError(
-                    f"row {row}: {cls._kind} of image {shortened(image)} must be a string or a list of"
+                    f"row {row}: {cls._kind} of image {shorten(image)} must be a string or a list of"
                     f" strings (got {value!r:.60})"
                 )
             groups.setdefault(image, []).extend(texts)
@@ -316,7 +316,7 @@ CandidatesLike = Candidates | _Groups | _Singles | _Aligned | Table
 """Candidates, a mapping of image ids to captions or lists of captions, a list of these, or a table."""
 
 
-def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int]:
+def find_rows(image_ids: Sequence[ImageId], images: object, name: str) -> list[int]:
     """Return the rows of some images, in the order of `image_ids`.
 
     Args:
@@ -342,5 +342,5 @@ def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int
     different = set(wanted)
     unknown = sorted(different.difference(image_ids), key=str)
     if unknown:
-        raise MismatchError(f"{name}: {first_few(unknown)} not among the references")
+        raise MismatchError(f"{name}: {format_images(unknown)} not among the references")
     return [row for row, image in enumerate(image_ids) if image in different]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 
-__all__ = ["Columns", "Role", "find_columns", "have_columns"]
+__all__ = ["Columns", "Role", "find_columns", "has_columns"]
 
 # `image_id` has priority: annotations also have an `id` of their own.
 _IMAGE_ID = ("image_id",)
@@ -110,7 +110,7 @@ def find_columns(names: Sequence[str], columns: Columns, noun: str = "column") -
     )
 
 
-def have_columns(names: Sequence[str], columns: Columns) -> bool:
+def has_columns(names: Sequence[str], columns: Columns) -> bool:
     """Return whether an image id column and a caption column are among the names."""
     ids, captions = _match_common_names(names, columns.role)
     return bool(
@@ -140,9 +140,9 @@ def _require_one(possible: list[str], what: str, named: str | None, names: Seque
     if len(possible) == 1:
         return possible[0]
     if possible:
-        message = f"the {what} is ambiguous (got {listed(possible)}); {ask}"
+        message = f"the {what} is ambiguous (got {format_names(possible)}); {ask}"
         raise FormatError(message, kind=FormatErrorKind.AMBIGUOUS)
-    found = f"(got {listed(names) or 'no names'})"
+    found = f"(got {format_names(names) or 'no names'})"
     message = (
         f"cannot find the {what} {named!r} {found}"
         if named is not None

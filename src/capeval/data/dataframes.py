@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.columns import Columns, find_columns
 from capeval.errors import CaptionError, FormatError
 
-__all__ = ["arrow_stream", "found_columns", "is_table", "values_of"]
+__all__ = ["arrow_stream", "find_table_columns", "is_table", "values_of"]
 
 
 def is_table(value: object) -> bool:
@@ -44,12 +44,12 @@ def _convert_interchange(table: Any) -> Any:
 
         return interchange.from_dataframe(table)
     except ImportError as error:
-        raise missing_package(f"a table of type {name} needs", error) from None
+        raise make_missing_package_error(f"a table of type {name} needs", error) from None
     except (TypeError, ValueError, NotImplementedError) as error:
         raise CaptionError(f"cannot read a table of type {name} ({error})") from None
 
 
-def found_columns(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
+def find_table_columns(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
     """Return the image id column and the caption column.
 
     Raises:
@@ -69,12 +69,12 @@ def values_of(table: Any, columns: Columns) -> tuple[list[Any], list[Any]]:
     """
     if isinstance(table, Sequence):
         return _read_objects(table, columns)
-    image, caption = found_columns(_list_names(table), columns)
+    image, caption = find_table_columns(_list_names(table), columns)
     return _get_values(table, image), _get_values(table, caption)
 
 
 def _read_objects(rows: Sequence[Any], columns: Columns) -> tuple[list[Any], list[Any]]:
-    fields = found_columns(list(rows[0]), columns)
+    fields = find_table_columns(list(rows[0]), columns)
     for number, row in enumerate(rows):
         for field in fields:
             if not isinstance(row, Mapping) or field not in row:
@@ -92,7 +92,7 @@ def _convert_pandas(frame: Any, columns: Columns) -> object | None:
 
     The result is None if a column has objects of several types, or if pyarrow is not installed.
     """
-    image, caption = found_columns(_list_names(frame), columns)
+    image, caption = find_table_columns(_list_names(frame), columns)
     try:
         import pyarrow as pa
 

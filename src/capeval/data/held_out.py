@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from capeval._internal.random import python_random
-from capeval._internal.validation import checked_integer
+from capeval._internal.random import make_python_random
+from capeval._internal.validation import validate_integer
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
 
@@ -26,7 +26,7 @@ def hold_out(references: References, *, seed: int = 0) -> tuple[References, Cand
     Raises:
         MismatchError: An image has only one caption.
     """
-    rng = python_random(seed)
+    rng = make_python_random(seed)
     others: dict[ImageId, list[str]] = {}
     held_out: dict[ImageId, str] = {}
     for image, texts in references.items():
@@ -54,7 +54,7 @@ def hold_out_several(
         OptionError: `count` is below 1.
         MismatchError: An image has fewer than `count` + 1 captions.
     """
-    checked_integer("count", count, 1)
+    validate_integer("count", count, 1)
     candidates: dict[ImageId, list[str]] = {}
     references: dict[ImageId, list[str]] = {}
     for image in captions:
@@ -64,7 +64,7 @@ def hold_out_several(
                 f"image {image!r} must have at least {count + 1} captions: {count} to hold out and one"
                 f" reference (got {len(texts)})"
             )
-        drawn = python_random(seed, repr(image)).sample(range(len(texts)), count)
+        drawn = make_python_random(seed, repr(image)).sample(range(len(texts)), count)
         candidates[image] = [texts[place] for place in drawn]
         references[image] = [text for place, text in enumerate(texts) if place not in drawn]
     return candidates, references

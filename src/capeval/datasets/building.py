@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capeval._internal.random import deal, named_generator
-from capeval._internal.validation import checked_integer
+from capeval._internal.random import make_named_generator, split_randomly
+from capeval._internal.validation import validate_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.formats.io.json import read_json
-from capeval.formats.io.sources import naming
+from capeval.formats.io.sources import add_path_to_errors
 
 __all__ = [
     "BuiltSplit",
@@ -103,8 +103,8 @@ def random_splits(
         MismatchError: The sizes don't add up to the number of images.
     """
     for split, size in sizes.items():
-        checked_integer(split, size, 1)
-    checked_integer("seed", seed, 0)
+        validate_integer(split, size, 1)
+    validate_integer("seed", seed, 0)
     if len(set(images)) < len(images):
         raise OptionError("'images' must not contain duplicates")
     if sum(sizes.values()) != len(images):
@@ -112,7 +112,7 @@ def random_splits(
         raise MismatchError(
             f"the sizes of splits must add up to the {len(images):,} images to assign (got {total:,})"
         )
-    dealt = deal(images, list(sizes.values()), seed=seed)
+    dealt = split_randomly(images, list(sizes.values()), seed=seed)
     return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
 
 
@@ -150,7 +150,7 @@ def _read_plans(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
         return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, path=path)
 
-    with naming(path):
+    with add_path_to_errors(path):
         content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise wrong("the file must be a JSON object with at least one split")
@@ -186,7 +186,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
         MismatchError: An image is in two splits, or has no captions or too few.
         OptionError: A plan or the seed has an invalid value.
     """
-    checked_integer("seed", seed, 0)
+    validate_integer("seed", seed, 0)
     if not splits:
         raise OptionError("a dataset must have at least one split (got none)")
     captions = References(captions)
@@ -196,7 +196,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
         _check_plan(name, plan)
         missing = [image for image in plan.images if image not in captions]
         if missing:
-            raise MismatchError(f"split {name!r}: {first_few(missing)} not among those with captions")
+            raise MismatchError(f"split {name!r}: {format_images(missing)} not among those with captions")
         built[name], rest = _build_split(name, plan, captions, seed)
         unused.update(rest)
     return Dataset(splits=built, unused=unused, seed=seed)
@@ -205,7 +205,7 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
 def _build_split(
     name: str, plan: SplitPlan, captions: References, seed: int
 ) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
-    chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
+    chosen = make_named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
     with_many = {plan.images[position] for position in chosen.tolist()}
     human: dict[ImageId, str] = {}
     references: dict[ImageId, list[str]] = {}
@@ -213,7 +213,7 @@ def _build_split(
     unused: dict[ImageId, list[str]] = {}
     for image in plan.images:
         texts = captions[image]
-        order = named_generator(seed, repr(image)).permutation(len(texts)).tolist()
+        order = make_named_generator(seed, repr(image)).permutation(len(texts)).tolist()
         held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
         few = plan.references if plan.references is not None else max(1, len(left))
         wanted = max(few, plan.many or 0) if image in with_many else few
@@ -259,7 +259,7 @@ def _check_plan(name: str, plan: SplitPlan) -> None:
         )
     for field, value in (("references", plan.references), ("many", plan.many)):
         if value is not None:
-            checked_integer(field, value, 1, error=lambda message: OptionError(f"split {name!r}: {message}"))
+            validate_integer(field, value, 1, error=lambda message: OptionError(f"split {name!r}: {message}"))
     if not plan.images:
         raise OptionError(f"split {name!r} must have at least one image (got none)")
     if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):

@@ -7,19 +7,19 @@ import zlib
 from typing import Literal, get_args
 
 from capeval import _native
-from capeval._internal.validation import checked_choice
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import References
 from capeval.errors import FormatError, ResourceError
-from capeval.resources.installed_files import REINSTALL, installed_file
+from capeval.resources.installed_files import REINSTALL, find_installed_file
 
-__all__ = ["Split", "captions"]
+__all__ = ["Split", "load_captions"]
 
 Split = Literal["val2014", "train2014"]
 
 _ARCHIVE = "spice/spice-1.0.jar"
 
 
-def captions(split: Split = "val2014") -> References:
+def load_captions(split: Split = "val2014") -> References:
     """Read all captions of a split from the installed `pycocoevalcap`.
 
     Args:
@@ -29,8 +29,8 @@ def captions(split: Split = "val2014") -> References:
         OptionError: There is no such split.
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
     """
-    checked_choice("split", split, get_args(Split))
-    path = installed_file(_ARCHIVE, "the captions of COCO")
+    validate_choice("split", split, get_args(Split))
+    path = find_installed_file(_ARCHIVE, "the captions of COCO")
     member = f"coco/annotations/captions_{split}.json"
     try:
         with zipfile.ZipFile(path) as archive:

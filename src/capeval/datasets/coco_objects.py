@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import IMAGE_ID, json_rows, read_json
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.json import IMAGE_ID, iterate_rows, read_json
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["Objects", "load_coco_objects"]
 
@@ -26,12 +26,12 @@ def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
         FormatError: The file is invalid; the error names the entry.
         OSError: The file can't be read.
     """
-    with naming(file):
+    with add_path_to_errors(file):
         content = read_json(file, limit)
-        categories = json_rows(content, "categories", {"id": IMAGE_ID, "name": IMAGE_ID})
+        categories = iterate_rows(content, "categories", {"id": IMAGE_ID, "name": IMAGE_ID})
         names = {row["id"]: str(row["name"]) for _, row in categories}
-        objects: Objects = {row["id"]: {} for _, row in json_rows(content, "images", {"id": IMAGE_ID})}
-        annotations = json_rows(content, "annotations", {"image_id": IMAGE_ID, "category_id": IMAGE_ID})
+        objects: Objects = {row["id"]: {} for _, row in iterate_rows(content, "images", {"id": IMAGE_ID})}
+        annotations = iterate_rows(content, "annotations", {"image_id": IMAGE_ID, "category_id": IMAGE_ID})
         for entry, row in annotations:
             for field, known in (("image_id", objects), ("category_id", names)):
                 if row[field] not in known:

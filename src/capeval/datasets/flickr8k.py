@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.data.captions import References
-from capeval.formats.io.rows import text_lines, wrong_line
-from capeval.formats.io.sources import File, naming
+from capeval.formats.io.rows import make_line_error, text_lines
+from capeval.formats.io.sources import File, add_path_to_errors
 from capeval.formats.judgments.ratings import Ratings, require_ratings
 
 __all__ = ["load_flickr8k", "load_flickr8k_crowdflower", "load_flickr8k_expert"]
@@ -60,7 +60,7 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
         OSError: A file can't be read.
     """
     texts = _read_captions(captions)
-    with naming(ratings):
+    with add_path_to_errors(ratings):
         rows = _read_rows(ratings, texts)
         first = rows[0]
         if _is_expert(first.numbers):
@@ -68,7 +68,7 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
         if _parse_share(first.numbers) is not None:
             return _parse_crowdflower(rows, texts)
         expected = "three ratings from 1 to 4; or the share of yes, the number of yes and the number of no"
-        raise wrong_line(first.line, expected, ", ".join(first.numbers))
+        raise make_line_error(first.line, expected, ", ".join(first.numbers))
 
 
 def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) -> tuple[References, Ratings]:
@@ -90,7 +90,7 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
         OSError: A file can't be read.
     """
     texts = _read_captions(captions)
-    with naming(ratings):
+    with add_path_to_errors(ratings):
         return _parse_expert(_read_rows(ratings, texts), texts, own=own)
 
 
@@ -116,17 +116,17 @@ def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References
         OSError: A file can't be read.
     """
     texts = _read_captions(captions)
-    with naming(ratings):
+    with add_path_to_errors(ratings):
         return _parse_crowdflower(_read_rows(ratings, texts), texts)
 
 
 def _read_captions(file: File) -> _Captions:
     texts: dict[str, str] = {}
     of_image: dict[str, list[str]] = {}
-    with naming(file):
+    with add_path_to_errors(file):
         for line, (name, caption) in _split_lines(file, 2):
             if "#" not in name or name in texts:
-                raise wrong_line(line, "a new caption id such as image.jpg#0", repr(name))
+                raise make_line_error(line, "a new caption id such as image.jpg#0", repr(name))
             texts[name] = caption
             of_image.setdefault(_get_image(name), []).append(caption)
     return _Captions(texts, of_image)
@@ -137,7 +137,7 @@ def _read_rows(file: File, captions: _Captions) -> list[_Row]:
     for line, (image, caption, *numbers) in _split_lines(file, 5):
         if image not in captions.of_image or caption not in captions.texts:
             unknown = caption if image in captions.of_image else image
-            raise wrong_line(line, "an image and a caption of the captions file", repr(unknown))
+            raise make_line_error(line, "an image and a caption of the captions file", repr(unknown))
         rows.append(_Row(line, image, caption, numbers))
     require_ratings([row.image for row in rows])
     return rows
@@ -146,7 +146,7 @@ def _read_rows(file: File, captions: _Captions) -> list[_Row]:
 def _parse_expert(rows: Sequence[_Row], captions: _Captions, *, own: bool) -> tuple[References, Ratings]:
     for row in rows:
         if not _is_expert(row.numbers):
-            raise wrong_line(row.line, "three ratings from 1 to 4", ", ".join(row.numbers))
+            raise make_line_error(row.line, "three ratings from 1 to 4", ", ".join(row.numbers))
     rated = [row for row in rows if own or _get_image(row.caption) != row.image]
     require_ratings([row.image for row in rated])
     references = {row.image: captions.of_image[row.image] for row in rated}
@@ -162,14 +162,14 @@ def _parse_crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[Refer
         share = _parse_share(row.numbers)
         if share is None:
             expected = "the share of yes, the number of yes and the number of no"
-            raise wrong_line(row.line, expected, ", ".join(row.numbers))
+            raise make_line_error(row.line, expected, ", ".join(row.numbers))
         shares.append([share])
         candidate, left = captions.texts[row.caption], references[row.image]
         if candidate in left:
             left.remove(candidate)
         if not left:
             expected = f"a candidate that is not the last remaining caption of {row.image!r}"
-            raise wrong_line(row.line, expected, repr(row.caption))
+            raise make_line_error(row.line, expected, repr(row.caption))
     return References(references), _build_ratings(rows, captions, shares)
 
 
@@ -205,5 +205,5 @@ def _split_lines(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
     for number, line in text_lines(file):
         fields = line.split("\t")
         if len(fields) != count:
-            raise wrong_line(number, f"{count} columns separated by tabs", str(len(fields)))
+            raise make_line_error(number, f"{count} columns separated by tabs", str(len(fields)))
         yield number, fields

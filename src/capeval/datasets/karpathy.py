@@ -8,11 +8,11 @@ from __future__ import annotations
 from capeval.data.captions import References
 from capeval.datasets import coco
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.formats.io.rows import text_lines
-from capeval.formats.io.sources import File, naming
+from capeval.formats.io.sources import File, add_path_to_errors
 
-__all__ = ["load_images", "references"]
+__all__ = ["load_images", "load_references"]
 
 
 def load_images(file: File) -> list[int]:
@@ -25,7 +25,7 @@ def load_images(file: File) -> list[int]:
         OSError: The file can't be read.
     """
     images: dict[int, None] = {}
-    with naming(file):
+    with add_path_to_errors(file):
         for number, line in text_lines(file):
             path, _, image = line.rpartition(" ")
             if not path or not (image.isascii() and image.isdigit() and len(image) < 19):
@@ -41,7 +41,7 @@ def load_images(file: File) -> list[int]:
     return list(images)
 
 
-def references(file: File) -> References:
+def load_references(file: File) -> References:
     """Read the references of the images in a list from the installed `pycocoevalcap`.
 
     Raises:
@@ -51,8 +51,8 @@ def references(file: File) -> References:
         OSError: The file can't be read.
     """
     images = load_images(file)
-    captions = coco.captions("val2014")
+    captions = coco.load_captions("val2014")
     unknown = [image for image in images if image not in captions]
     if unknown:
-        raise MismatchError(f"{first_few(unknown)} listed but not among the images of val2014")
+        raise MismatchError(f"{format_images(unknown)} listed but not among the images of val2014")
     return captions.select(images)

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from capeval.data.captions import ImageId, References
 from capeval.datasets.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.formats import load_references, load_subsets
-from capeval.formats.io.json import IMAGE_ID, json_rows, read_json
-from capeval.formats.io.sources import naming
+from capeval.formats.io.json import IMAGE_ID, iterate_rows, read_json
+from capeval.formats.io.sources import add_path_to_errors
 
 __all__ = [
     "ALIASES",
@@ -240,7 +240,7 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         wanted, known = dict.fromkeys(images), set(every)
         missing = [image for image in wanted if image not in known]
         if missing:
-            raise MismatchError(f"{path}: {first_few(missing)} missing a domain")
+            raise MismatchError(f"{path}: {format_images(missing)} missing a domain")
         domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
     return {name: ids for name, ids in domains.items() if ids}
 
@@ -252,9 +252,9 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
         FormatError: The file is invalid.
         OSError: The file can't be read.
     """
-    with naming(path):
+    with add_path_to_errors(path):
         fields = {"id": IMAGE_ID, "open_images_id": IMAGE_ID}
-        rows = json_rows(read_json(path), "images", fields)
+        rows = iterate_rows(read_json(path), "images", fields)
         ids = {row["open_images_id"]: row["id"] for _, row in rows}
         if not ids:
             raise FormatError(

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from capeval.datasets.coco_objects import Objects
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import read_json
-from capeval.formats.io.rows import columns, rows
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.rows import read_columns, read_rows
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = [
     "ObjectAnnotations",
@@ -75,8 +75,8 @@ def load_boxes(
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
     image_labels = []
-    with naming(file):
-        for line, (image, label) in columns(file, ("ImageID", "LabelName"), limit):
+    with add_path_to_errors(file):
+        for line, (image, label) in read_columns(file, ("ImageID", "LabelName"), limit):
             if names is not None and label not in names:
                 message = f"line {line}: 'LabelName' must be a label with a name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
@@ -113,8 +113,8 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
         OSError: The file can't be read.
     """
     rotations: dict[str, float | None] = {}
-    with naming(file):
-        for line, (image, text) in columns(file, ("ImageID", "Rotation"), limit):
+    with add_path_to_errors(file):
+        for line, (image, text) in read_columns(file, ("ImageID", "Rotation"), limit):
             if image in rotations:
                 message = f"line {line}: duplicate 'ImageID' {image!r}"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
@@ -141,8 +141,8 @@ def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
         OSError: The file can't be read.
     """
     names: dict[str, str] = {}
-    with naming(file):
-        for line, row in rows(file, limit):
+    with add_path_to_errors(file):
+        for line, row in read_rows(file, limit):
             if line == 1 and row[:1] == ["LabelName"]:
                 continue
             if len(row) != 2 or not row[0].startswith("/") or row[0] in names:
@@ -178,7 +178,7 @@ def load_class_hierarchy(
     """
     below: dict[str, set[str]] = {}
     stack: list[tuple[Any, tuple[str, ...]]] = []
-    with naming(file):
+    with add_path_to_errors(file):
         root = read_json(file, limit)
         stack += [(child, ()) for child in subcategories(root)]
         while stack:

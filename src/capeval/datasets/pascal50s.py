@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import IMAGE_ID, TEXT, json_rows, read_json, refuse
-from capeval.formats.io.sources import File, naming, read_source
+from capeval.formats.io.json import IMAGE_ID, TEXT, iterate_rows, raise_type_error, read_json
+from capeval.formats.io.sources import File, add_path_to_errors, read_source
 from capeval.formats.judgments.plans import CLASSES, Pair
 
 __all__ = [
@@ -94,13 +94,13 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
-    with naming(triplets):
+    with add_path_to_errors(triplets):
         rows = _get_field(_read_matlab(triplets), "triplets")
         if not len(rows) or len(rows) % references:
             message = f"'triplets' must have {references} rows per pair (got {len(rows):,} rows)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
     first, second = (_read_candidates(file, len(rows) // references) for file in candidates)
-    with naming(triplets):
+    with add_path_to_errors(triplets):
         blocks = (
             [(f"triplets[{row}]", rows[row]) for row in range(start, start + references)]
             for start in range(0, len(rows), references)
@@ -140,7 +140,7 @@ def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
         DependencyError: scipy is not installed.
         OSError: The file can't be read.
     """
-    with naming(file):
+    with add_path_to_errors(file):
         content = _read_matlab(file)
         columns = [_get_field(content, name) for name in ("new_input", "new_data", "category", "result")]
         if len({len(column) for column in columns}) > 1:
@@ -181,14 +181,14 @@ def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
         FormatError: The file is invalid.
         OSError: The file can't be read.
     """
-    with naming(file):
+    with add_path_to_errors(file):
         content = read_json(file)
         if not isinstance(content, dict) or not content or set(content) - set(CLASSES):
             message = f"the file must be an object with keys among {', '.join(CLASSES)}"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
         for kind, entries in content.items():
             if not isinstance(entries, list):
-                refuse(kind, "a list of pairs", entries)
+                raise_type_error(kind, "a list of pairs", entries)
         return tuple(
             _parse_preference(entry, kind, f"{kind}[{row}]")
             for kind, entries in content.items()
@@ -202,7 +202,7 @@ def _parse_preference(entry: Any, kind: str, name: str) -> Pair:
     )
     for field, texts in (("captions", captions), ("references", references)):
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            refuse(name, "a list of strings, at least one", texts, field=field)
+            raise_type_error(name, "a list of strings, at least one", texts, field=field)
     if len(captions) != 2 or isinstance(label, bool) or label not in (0, 1) or not isinstance(image, str):
         message = f"{name} must have two captions, an image name, and a label of 0 or 1"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
@@ -226,9 +226,9 @@ def _parse_triplet(row: Any, name: str) -> tuple[str, str, str, int]:
 
 def _read_candidates(file: File, count: int) -> list[tuple[str, str]]:
     """Read the image and the candidate of each pair."""
-    with naming(file):
+    with add_path_to_errors(file):
         fields = {"image_id": IMAGE_ID, "caption": TEXT}
-        rows = [row for _, row in json_rows(read_json(file), None, fields)]
+        rows = [row for _, row in iterate_rows(read_json(file), None, fields)]
         if len(rows) != count:
             message = f"there must be one candidate for each of {count:,} pairs (got {len(rows):,})"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
@@ -250,7 +250,7 @@ def _read_matlab(file: File) -> Mapping[str, Any]:
     try:
         from scipy.io import loadmat
     except ImportError as error:
-        raise missing_package("MATLAB files need", error) from None
+        raise make_missing_package_error("MATLAB files need", error) from None
     data = io.BytesIO(read_source(file).data)
     try:
         content: Mapping[str, Any] = loadmat(data, simplify_cells=True)

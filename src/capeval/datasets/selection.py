@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator
-from capeval._internal.validation import checked_integer
+from capeval._internal.random import make_generator
+from capeval._internal.validation import validate_integer
 from capeval.data.scores import FloatArray
 from capeval.datasets.open_images import ObjectAnnotations
 from capeval.errors import MismatchError
@@ -26,11 +26,11 @@ from capeval.errors import MismatchError
 __all__ = [
     "ChoiceStatistics",
     "ChoiceStudy",
-    "Chosen",
-    "choice_statistics",
+    "Selection",
     "choose_images",
     "choose_randomly",
-    "study_choice",
+    "compare_selection",
+    "compute_statistics",
 ]
 
 _POOLS = range(2, 7)
@@ -39,7 +39,7 @@ _REPORTED_EVERY = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Chosen:
+class Selection:
     """The chosen images.
 
     Attributes:
@@ -91,7 +91,7 @@ class ChoiceStudy:
     """
 
     annotations: ObjectAnnotations
-    chosen: Chosen
+    chosen: Selection
     positions: Mapping[str, NDArray[np.int64]]
     statistics: Mapping[str, ChoiceStatistics]
 
@@ -101,7 +101,7 @@ class ChoiceStudy:
         return np.bincount(self.annotations.label[pairs], minlength=len(self.annotations.classes))
 
 
-def study_choice(annotations: ObjectAnnotations, chosen: Chosen, *, seed: int = 0) -> ChoiceStudy:
+def compare_selection(annotations: ObjectAnnotations, chosen: Selection, *, seed: int = 0) -> ChoiceStudy:
     """Compare the chosen images with as many random ones and with all candidates.
 
     Args:
@@ -117,7 +117,7 @@ def study_choice(annotations: ObjectAnnotations, chosen: Chosen, *, seed: int = 
         "random": choose_randomly(chosen, seed=seed),
         "candidates": chosen.candidates,
     }
-    statistics = {name: choice_statistics(annotations, each) for name, each in positions.items()}
+    statistics = {name: compute_statistics(annotations, each) for name, each in positions.items()}
     return ChoiceStudy(annotations=annotations, chosen=chosen, positions=positions, statistics=statistics)
 
 
@@ -129,7 +129,7 @@ def choose_images(
     sample: int = 100,
     seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
-) -> Chosen:
+) -> Selection:
     """Choose images with the procedure of nocaps.
 
     Images with unknown or non-zero rotation, and images with a single class, are not candidates. All images
@@ -151,9 +151,9 @@ def choose_images(
             than `wanted` images have more than six classes.
         OptionError: `wanted` or `sample` is below 1, or the seed is negative.
     """
-    checked_integer("wanted", wanted, 1)
-    checked_integer("sample", sample, 1)
-    rng = generator(seed)
+    validate_integer("wanted", wanted, 1)
+    validate_integer("sample", sample, 1)
+    rng = make_generator(seed)
     candidates, excluded = _find_candidates(annotations, rotations)
     if len(candidates) < wanted:
         raise MismatchError(f"'wanted' must be at most the {len(candidates):,} candidates (got {wanted:,})")
@@ -176,7 +176,7 @@ def choose_images(
                 chosen.append(pool.choose(growth, sample, rng))
                 if len(chosen) % _REPORTED_EVERY == 0:
                     progress(f"{len(taken) + len(chosen):,} of {wanted:,} images chosen")
-    return Chosen(
+    return Selection(
         positions=np.concatenate([taken, np.array(chosen, dtype=np.int64)]),
         candidates=candidates,
         excluded=excluded,
@@ -184,17 +184,17 @@ def choose_images(
     )
 
 
-def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
+def choose_randomly(chosen: Selection, *, seed: int = 0) -> NDArray[np.int64]:
     """Draw the same number of candidates at random.
 
     Raises:
         OptionError: The seed is negative.
     """
-    drawn = generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
+    drawn = make_generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
     return drawn.astype(np.int64)
 
 
-def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
+def compute_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
     """Compute the statistics of the images at some positions.
 
     Raises:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval.datasets.building import Dataset
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.formats.caption_files import coco_annotations, coco_results
-from capeval.formats.io.json import json_bytes, read_json, write_json
+from capeval.formats.io.json import read_json, to_json_bytes, write_json
 
 __all__ = ["ImageInfo", "freeze", "verify"]
 
@@ -65,8 +65,8 @@ def freeze(
         (target / part).mkdir(parents=True)
     checksums = {}
     for name, content in files.items():
-        data = json_bytes(content)
-        with written_whole(target / name) as file:
+        data = to_json_bytes(content)
+        with atomic_write(target / name) as file:
             file.write(data)
         checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
     manifest = {**about, "seed": dataset.seed, "splits": _summarize(dataset), "files": checksums}

@@ -6,6 +6,6 @@ their use with engines such as Spark and Ray.
 
 from capeval.distributed.partial_frequencies import PartialFrequencies
 from capeval.distributed.partial_sums import Sums
-from capeval.distributed.statistics_table import report_of, statistics
+from capeval.distributed.statistics_table import build_report, build_statistics_table
 
-__all__ = ["PartialFrequencies", "Sums", "report_of", "statistics"]
+__all__ = ["PartialFrequencies", "Sums", "build_report", "build_statistics_table"]

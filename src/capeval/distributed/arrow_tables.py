@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.scores import FloatArray
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow", "column", "lists", "numbers", "read_table", "wrong"]
+__all__ = ["column", "import_pyarrow", "lists", "numbers", "read_table", "wrong"]
 
 
-def arrow(purpose: str) -> Any:
+def import_pyarrow(purpose: str) -> Any:
     """Import and return pyarrow.
 
     Args:
@@ -31,7 +31,7 @@ def arrow(purpose: str) -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise missing_package(f"for {purpose}, install", error) from None
+        raise make_missing_package_error(f"for {purpose}, install", error) from None
     return pyarrow
 
 
@@ -47,15 +47,17 @@ def read_table(table: object, types: Mapping[str, str], what: str) -> pa.Table:
         DependencyError: pyarrow is not installed.
         FormatError: `table` is not a table, a column is missing or has the wrong type, or a value is null.
     """
-    pa = arrow(what)
+    pa = import_pyarrow(what)
     try:
         read = pa.Table.from_pandas(table) if hasattr(table, "iloc") else pa.table(table)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise wrong(f"{what} must be an Arrow table (got {type(table).__name__}: {error})") from None
     missing = [name for name in types if name not in read.column_names]
     if missing:
-        found = listed(read.column_names) or "none"
-        raise wrong(f"{what} must have the columns {listed(list(types))} (got {found})", field=missing[0])
+        found = format_names(read.column_names) or "none"
+        raise wrong(
+            f"{what} must have the columns {format_names(list(types))} (got {found})", field=missing[0]
+        )
     columns = [column(read, name, kind, what) for name, kind in types.items()]
     return pa.table(columns, names=list(types))
 
@@ -66,7 +68,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
     Raises:
         FormatError: The column has the wrong type, or contains a number that is too large, or a null.
     """
-    pa = arrow(what)
+    pa = import_pyarrow(what)
     found = table.column(name)
     if kind != "any":
         if not _is_kind(found.type, kind):
@@ -88,7 +90,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
 
 def _is_kind(found: Any, kind: str) -> bool:
     """Return whether an Arrow type matches a kind; not all castable types do."""
-    of = arrow("a table").types
+    of = import_pyarrow("a table").types
     if kind == "string":
         return bool(of.is_string(found) or of.is_large_string(found) or of.is_string_view(found))
     if kind == "int64":
@@ -102,7 +104,7 @@ def lists(rows: FloatArray) -> pa.Array:
 
     Every engine supports these; Spark, for example, has no lists of a fixed size.
     """
-    pa = arrow("a table of statistics")
+    pa = import_pyarrow("a table of statistics")
     offsets = np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1]
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(rows).reshape(-1)))
 

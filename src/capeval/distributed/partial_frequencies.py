@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from capeval import _native
-from capeval._internal.validation import checked_flag, checked_text
+from capeval._internal.validation import checked_text, validate_flag
 from capeval.data.captions import ReferencesLike
-from capeval.distributed.arrow_tables import arrow, read_table, wrong
+from capeval.distributed.arrow_tables import import_pyarrow, read_table, wrong
 from capeval.errors import FormatError, MismatchError
 from capeval.resources.document_frequencies import DocumentFrequencies
-from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenized
+from capeval.tokenizers import TokenizedReferences, Tokenizer, as_tokenized
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,8 +94,8 @@ class PartialFrequencies:
             OptionError: `tokenizer` is not a `Tokenizer`, or differs from the tokenizer of tokenized
                 references; or `stem` is not True or False.
         """
-        checked_flag("stem", stem)
-        tokens = tokenized(references, tokenizer)
+        validate_flag("stem", stem)
+        tokens = as_tokenized(references, tokenizer)
         words, named = tokens.native.words(), str(tokens.tokenizer)
         return cls((), (tokens.native,), words, images=len(tokens), stem=stem, tokenizer=named)
 
@@ -157,7 +157,7 @@ class PartialFrequencies:
         Raises:
             DependencyError: pyarrow is not installed.
         """
-        pa = arrow(_WHAT)
+        pa = import_pyarrow(_WHAT)
         schema = pa.schema([("ngram", pa.string()), ("images", pa.int64())])
         about = f"{_MARK}|stem={self.stem}|tokenizer={self.tokenizer}"
         batches = [pa.record_batch([[about], [self.images]], schema=schema)]
@@ -265,7 +265,7 @@ def _parse_settings(abouts: list[str], places: list[int]) -> tuple[bool, str]:
 
 def _read_ngrams(table: pa.Table, images: Any, marks: Any, total: int) -> _native.PartialFrequencies:
     """Read the n-grams of a table; `marks` are the rows without an n-gram."""
-    pa = arrow(_WHAT)
+    pa = import_pyarrow(_WHAT)
     kept = np.ones(len(images), dtype=bool)
     kept[marks] = False
     ngrams = table.column("ngram").filter(pa.array(kept)).combine_chunks()

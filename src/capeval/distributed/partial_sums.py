@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from capeval.data.scores import Digest, FloatArray, Signature
-from capeval.distributed.arrow_tables import arrow, numbers, read_table, wrong
+from capeval.distributed.arrow_tables import import_pyarrow, numbers, read_table, wrong
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import listed
-from capeval.metrics.base import Metric, shown_counts
-from capeval.metrics.registry import CLASSES, metric_keys
+from capeval.errors.messages import format_names
+from capeval.metrics.base import Metric, format_counts
+from capeval.metrics.registry import CLASSES, list_metric_keys
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from capeval.scoring.report import Report
 
-__all__ = ["Sums", "alike", "described"]
+__all__ = ["Sums", "format_mergeable_fields", "get_mergeable_fields"]
 
 _WHAT = "sums"
 _COLUMNS = {
@@ -97,7 +97,7 @@ class Sums:
         if not isinstance(other, Sums):
             return NotImplemented
         if self.signatures.keys() != other.signatures.keys():
-            mine, theirs = (listed(list(each.signatures)) for each in (self, other))
+            mine, theirs = (format_names(list(each.signatures)) for each in (self, other))
             raise MismatchError(f"added sums must have the same metrics (got {mine}, and {theirs})")
         added = {
             key: _add_signatures(key, one, other.signatures[key]) for key, one in self.signatures.items()
@@ -119,7 +119,7 @@ class Sums:
             DependencyError: pyarrow is not installed.
             OptionError: A metric is not registered, so it could not be created again.
         """
-        pa = arrow(_WHAT)
+        pa = import_pyarrow(_WHAT)
         least, most = _parse_counts(self._one)
         values = (
             [self.images],
@@ -145,7 +145,7 @@ class Sums:
             name = type(metric).__name__
             if CLASSES.get(name) is not type(metric):
                 raise OptionError(f"metrics of sums in Arrow must be registered (got {name})")
-            parts.append({"metric": name, "options": _get_options(metric), **alike(signature)})
+            parts.append({"metric": name, "options": _get_options(metric), **get_mergeable_fields(signature)})
         return json.dumps(parts)
 
     @classmethod
@@ -178,7 +178,7 @@ class Sums:
                     options=tuple(part["signed"]),
                     tokenizer=part["tokenizer"],
                     images=cells["images"],
-                    references=shown_counts(cells["references_least"], cells["references_most"]),
+                    references=format_counts(cells["references_least"], cells["references_most"]),
                     digest=Digest.of_total(cells["digest"] % 2**64),
                     document_frequencies=part["document_frequencies"],
                     version=part["version"],
@@ -194,12 +194,12 @@ class Sums:
         flat = numbers(chunk, sum(widths), "sums", f"{_WHAT}, row {row}")[0]
         return cls(
             metrics=metrics,
-            signatures=dict(zip(metric_keys(metrics), signatures, strict=True)),
+            signatures=dict(zip(list_metric_keys(metrics), signatures, strict=True)),
             statistics=tuple(np.split(flat, np.cumsum(widths)[:-1])),
         )
 
 
-def alike(signature: Signature) -> dict[str, Any]:
+def get_mergeable_fields(signature: Signature) -> dict[str, Any]:
     """Return the signature fields that must match before sums are merged."""
     return {
         "family": signature.metric,
@@ -210,7 +210,7 @@ def alike(signature: Signature) -> dict[str, Any]:
     }
 
 
-def described(signature: Signature) -> str:
+def format_mergeable_fields(signature: Signature) -> str:
     """Return the fields of `alike` as one line, in the format of signatures."""
     frequencies = signature.document_frequencies
     parts = [signature.metric, *signature.options, f"tokenizer={signature.tokenizer}"]
@@ -219,10 +219,10 @@ def described(signature: Signature) -> str:
 
 
 def _add_signatures(key: str, a: Signature, b: Signature) -> Signature:
-    if alike(a) != alike(b):
+    if get_mergeable_fields(a) != get_mergeable_fields(b):
         raise MismatchError(
             f"added sums of {key} must have the same metric, options, tokenizer, document frequencies and"
-            f" version (got {described(a)}, and {described(b)})"
+            f" version (got {format_mergeable_fields(a)}, and {format_mergeable_fields(b)})"
         )
     if a.document_frequencies == "references":
         raise MismatchError(
@@ -234,7 +234,7 @@ def _add_signatures(key: str, a: Signature, b: Signature) -> Signature:
     return replace(
         a,
         images=a.images + b.images,
-        references=shown_counts(least, most),
+        references=format_counts(least, most),
         digest=Digest.of_total((a.digest.total + b.digest.total) % 2**64),
     )
 

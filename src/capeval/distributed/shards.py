@@ -32,12 +32,12 @@ from capeval.errors import (
     ResourceError,
     UnscoredWarning,
 )
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats import load_candidates
 from capeval.formats.caption_files import read_references
 from capeval.metrics.base import Counted, Metric
 from capeval.resources.document_frequencies import DocumentFrequencies
-from capeval.scoring.evaluator import Evaluator, problems
+from capeval.scoring.evaluator import Evaluator, list_problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
@@ -46,8 +46,8 @@ __all__ = [
     "ShardScores",
     "ShardScoringOptions",
     "ShardTiming",
+    "list_shards",
     "score_shards",
-    "shards_in",
 ]
 
 _ENDINGS = (".parquet", ".arrow", ".arrows", ".feather")
@@ -98,14 +98,15 @@ class ShardScoringOptions:
         candidates = load_candidates(
             shard.candidates, id_column=columns.id_column, caption_column=columns.caption_column
         )
-        for problem in problems(references, candidates):
+        for problem in list_problems(references, candidates):
             raise MismatchError(f"{shard.candidates}: {problem}")
         return references, candidates
 
-    def weighed_by(self, counts: Mapping[Counted, DocumentFrequencies]) -> ShardScoringOptions:
+    def with_document_frequencies(self, counts: Mapping[Counted, DocumentFrequencies]) -> ShardScoringOptions:
         """Return the options with document frequencies for metrics that lack them."""
         metrics = (
-            each if each.counts is None else each.weighed_by(counts[each.counts]) for each in self.metrics
+            each if each.counts is None else each.with_document_frequencies(counts[each.counts])
+            for each in self.metrics
         )
         return replace(self, metrics=tuple(metrics))
 
@@ -156,7 +157,7 @@ class ShardScores:
     unscored: tuple[UnscoredWarning, ...] = ()
 
 
-def shards_in(references: Path, candidates: Path) -> list[Shard]:
+def list_shards(references: Path, candidates: Path) -> list[Shard]:
     """List the shards of two folders with equal file names, or of one folder twice.
 
     Raises:
@@ -177,9 +178,8 @@ def shards_in(references: Path, candidates: Path) -> list[Shard]:
 def _list_names(folder: Path) -> set[str]:
     names = {path.name for path in folder.iterdir() if path.name.lower().endswith(_ENDINGS)}
     if not names:
-        message = (
-            f"a folder of shards must have files with a suffix such as {listed(list(_ENDINGS))} (got none)"
-        )
+        suffixes = format_names(list(_ENDINGS))
+        message = f"a folder of shards must have files with a suffix such as {suffixes} (got none)"
         raise FormatError(message, kind="Empty", path=folder)
     return names
 
@@ -218,7 +218,7 @@ def score_shards(
         run.unscored.clear()
         counts = _count_frequencies(run, run.without_failures(shards), job)
         left = run.without_failures(shards)
-        results = run.of_groups(_score_group, left, job.weighed_by(counts), "scored")
+        results = run.of_groups(_score_group, left, job.with_document_frequencies(counts), "scored")
         sums = {shard: sums for _, result in results for shard, sums in result.items()}
         if run.has_all(left):
             first, *others = (sums[shard] for shard in left)
@@ -460,7 +460,7 @@ class _Run:
                     self.done(step, timing)
                 yield number, done.result
         if waiting:
-            names = listed([group[0].candidates.name for group in waiting.values()])
+            names = format_names([group[0].candidates.name for group in waiting.values()])
             raise ResourceError(
                 f"processes were killed {_ATTEMPTS} times, possibly for lack of memory; use smaller shards or"
                 f" fewer processes (the remaining groups start with {names})"

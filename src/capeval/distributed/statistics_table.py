@@ -12,23 +12,23 @@ import numpy as np
 
 from capeval.data.captions import ImageId
 from capeval.data.scores import Digest, FloatArray, Signature
-from capeval.distributed.arrow_tables import arrow, lists, numbers, read_table, wrong
-from capeval.distributed.partial_sums import alike, described
+from capeval.distributed.arrow_tables import import_pyarrow, lists, numbers, read_table, wrong
+from capeval.distributed.partial_sums import format_mergeable_fields, get_mergeable_fields
 from capeval.errors import MismatchError
-from capeval.metrics.base import Metric, scores_from, signature_from
-from capeval.metrics.registry import DEFAULT, metric_keys, resolve
-from capeval.scoring.report import Report, report_from
+from capeval.metrics.base import Metric, create_scores, create_signature
+from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
+from capeval.scoring.report import Report, create_report
 from capeval.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column_names", "report_of", "statistics"]
+__all__ = ["build_report", "build_statistics_table", "column_names"]
 
 _WHAT = "a table of statistics"
 
 
-def statistics(report: Report) -> pa.Table:
+def build_statistics_table(report: Report) -> pa.Table:
     """Return the statistics that add up to the corpus scores: one row per image.
 
     The columns are `image_id`; the list of each metric's statistics, such as `bleu` and `cider_d`;
@@ -42,7 +42,7 @@ def statistics(report: Report) -> pa.Table:
     Raises:
         DependencyError: pyarrow is not installed.
     """
-    pa = arrow(_WHAT)
+    pa = import_pyarrow(_WHAT)
     signatures = list(report.signatures.values())
     digest = signatures[0].digest
     settings = np.full(len(report.image_ids), _fingerprint_settings(signatures), dtype=np.int64)
@@ -57,7 +57,7 @@ def statistics(report: Report) -> pa.Table:
     return pa.table(columns)
 
 
-def report_of(
+def build_report(
     table: object, metrics: Iterable[str | Metric] = DEFAULT, *, tokenizer: Tokenizer | None = None
 ) -> Report:
     """Return the report of one or more concatenated tables of `statistics`.
@@ -88,7 +88,7 @@ def report_of(
     digest = Digest.of_images(digests.view(np.uint64), counts)
     least, most = int(counts.min()), int(counts.max())
     signatures = [
-        signature_from(metric, tokenizer or Tokenizer(), digest, len(counts), (least, most))
+        create_signature(metric, tokenizer or Tokenizer(), digest, len(counts), (least, most))
         for metric in resolved
     ]
     _check_settings(settings, signatures)
@@ -99,15 +99,15 @@ def report_of(
         for name, metric in zip(names, resolved, strict=True)
     ]
     scores = [
-        (metric, scores_from(metric, of_metric, image_ids, signature))
+        (metric, create_scores(metric, of_metric, image_ids, signature))
         for metric, of_metric, signature in zip(resolved, rows, signatures, strict=True)
     ]
-    return report_from(image_ids, tuple(scores))
+    return create_report(image_ids, tuple(scores))
 
 
 def column_names(metrics: Sequence[Metric]) -> list[str]:
     """Return the column of each metric: its key in portable characters."""
-    return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(metrics)]
+    return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in list_metric_keys(metrics)]
 
 
 def _fingerprint_settings(signatures: list[Signature]) -> int:
@@ -116,14 +116,16 @@ def _fingerprint_settings(signatures: list[Signature]) -> int:
     for signature in signatures:
         # Document frequencies of the references differ between parts.
         own = signature.document_frequencies == "references"
-        parts.append({**alike(signature), "references": signature.digest.total if own else None})
+        parts.append(
+            {**get_mergeable_fields(signature), "references": signature.digest.total if own else None}
+        )
     return int.from_bytes(blake2b(json.dumps(parts).encode(), digest_size=8).digest(), signed=True)
 
 
 def _check_settings(settings: FloatArray, signatures: list[Signature]) -> None:
     other = np.flatnonzero(settings != _fingerprint_settings(signatures))
     if other.size:
-        expected = ", and ".join(described(signature) for signature in signatures)
+        expected = ", and ".join(format_mergeable_fields(signature) for signature in signatures)
         raise MismatchError(
             f"{_WHAT} must have the settings {expected} (got different ones in row {other[0]}); document"
             " frequencies of the references differ between parts"

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 
 __all__ = [
     "CapevalError",
@@ -46,7 +46,7 @@ class UnscoredWarning(CapevalWarning):
     """
 
     def __init__(self, images: Sequence[int | str], reason: str, fix: str) -> None:
-        super().__init__(f"{first_few(images)} {reason}; {fix}")
+        super().__init__(f"{format_images(images)} {reason}; {fix}")
         self.images = tuple(images)
         self.reason = reason
         self.fix = fix
@@ -177,7 +177,7 @@ class UnscoredError(CaptionError):
     """
 
     def __init__(self, images: Sequence[int | str], reason: str) -> None:
-        super().__init__(f"{first_few(images)} {reason}")
+        super().__init__(f"{format_images(images)} {reason}")
         self.images = tuple(images)
         self.reason = reason
 

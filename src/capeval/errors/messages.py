@@ -8,13 +8,13 @@ from math import isnan
 __all__ = [
     "RESULTS_AS_REFERENCES",
     "SWAPPED",
-    "first_few",
-    "id_types",
-    "images_problem",
-    "listed",
-    "one_candidate",
-    "shortened",
-    "shown_score",
+    "describe_id_types",
+    "describe_image_mismatch",
+    "describe_several_candidates",
+    "format_images",
+    "format_names",
+    "format_score",
+    "shorten",
 ]
 
 SWAPPED = "each image has only one reference; did you swap references and results?"
@@ -29,24 +29,24 @@ _NAMES = 3
 _TYPES = {int: "integers", str: "strings"}
 
 
-def first_few(images: Sequence[int | str], noun: str = "image") -> str:
+def format_images(images: Sequence[int | str], noun: str = "image") -> str:
     """Return the start of a sentence about images.
 
     Examples are `image 7 is` and `12 images (1, 2, 3, 4, 5, ...) are`.
     """
     if len(images) == 1:
-        return f"{noun} {shortened(images[0])} is"
-    first = ", ".join(shortened(image) for image in images[:_IMAGES])
+        return f"{noun} {shorten(images[0])} is"
+    first = ", ".join(shorten(image) for image in images[:_IMAGES])
     more = ", ..." if len(images) > _IMAGES else ""
     return f"{len(images):,} {noun}s ({first}{more}) are"
 
 
-def one_candidate(image: int | str, count: int) -> str:
+def describe_several_candidates(image: int | str, count: int) -> str:
     """Return the message about an image with several candidates."""
-    return f"every image must have one candidate (got {count} for image {shortened(image)})"
+    return f"every image must have one candidate (got {count} for image {shorten(image)})"
 
 
-def id_types(found: int | str, expected: int | str) -> str:
+def describe_id_types(found: int | str, expected: int | str) -> str:
     """Return the end of a message about different id types; empty if they are equal.
 
     An example is `; image ids must be integers (got strings)`.
@@ -56,7 +56,7 @@ def id_types(found: int | str, expected: int | str) -> str:
     return f"; image ids must be {_TYPES[type(expected)]} (got {_TYPES[type(found)]})"
 
 
-def images_problem(
+def describe_image_mismatch(
     found: Iterable[int | str], expected: Sequence[int | str], whole: str, without: str
 ) -> str:
     """Return a message about unknown or missing images; empty if there are none.
@@ -72,23 +72,23 @@ def images_problem(
     there, known = dict.fromkeys(found), set(expected)
     unknown = [image for image in there if image not in known]
     if unknown:
-        return f"{first_few(unknown)} not in {whole}{id_types(unknown[0], expected[0])}"
+        return f"{format_images(unknown)} not in {whole}{describe_id_types(unknown[0], expected[0])}"
     missing = [image for image in expected if image not in there]
-    return f"{first_few(missing)} missing {without}" if missing else ""
+    return f"{format_images(missing)} missing {without}" if missing else ""
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Join names for a message, such as `'a', 'b', 'c' and 4 more`."""
     more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return ", ".join(map(repr, names[:_NAMES])) + more
 
 
-def shown_score(score: float) -> str:
+def format_score(score: float) -> str:
     """Format a score with three decimals, or NaN as a dash."""
     return "-" if isnan(score) else f"{score:.3f}"
 
 
-def shortened(value: object) -> str:
+def shorten(value: object) -> str:
     """Return the `repr` of a value, such as an id, truncated to 80 characters."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -10,8 +10,8 @@ from typing import TypeVar
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import Columns
 from capeval.errors import CaptionError, FormatError, FormatErrorKind
-from capeval.errors.messages import listed
-from capeval.formats.io.json import refuse, shown
+from capeval.errors.messages import format_names
+from capeval.formats.io.json import format_value, raise_type_error
 from capeval.formats.io.sources import LIMIT, Source
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "ReadOptions",
     "Row",
     "SplitFilter",
-    "captions_of",
-    "plain_ids",
+    "build_captions",
+    "parse_ids",
 ]
 
 Captions = TypeVar("Captions", References, Candidates)
@@ -92,7 +92,7 @@ class SplitFilter:
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         self._splits = options.splits
         if self._splits and SPLIT not in names:
-            message = f"the file must have a column {SPLIT!r} (got {listed(names)})"
+            message = f"the file must have a column {SPLIT!r} (got {format_names(names)})"
             raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=SPLIT)
         self._place = names.index(SPLIT) if self._splits else 0
 
@@ -101,7 +101,7 @@ class SplitFilter:
         return not self._splits or row[self._place] in self._splits
 
 
-def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, str]) -> Captions:
+def build_captions(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, str]) -> Captions:
     """Create references or candidates from rows.
 
     The references of an image may be in any number of rows, its candidate in one row.
@@ -121,7 +121,7 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
     for place, image, value in rows:
         # `type` instead of `isinstance`, because bool is a subclass of int.
         if type(image) is not int and type(image) is not str:
-            refuse(place, "an integer or a string", image, field=id_field)
+            raise_type_error(place, "an integer or a string", image, field=id_field)
         if not captions:
             first = (place, image)
         if type(image) is not type(first[1]):
@@ -140,7 +140,7 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
         raise FormatError(str(error), kind=FormatErrorKind.WRONG_TYPE) from None
 
 
-def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
+def parse_ids(ids: Sequence[str]) -> Sequence[ImageId]:
     """Convert the ids of a text file to integers if all are in canonical form."""
     if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
         return [int(image) for image in ids]
@@ -149,10 +149,10 @@ def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
 
 def _parse_texts(place: str, value: object, field: str) -> list[str]:
     if not isinstance(value, list):
-        refuse(place, "a string or a list of strings", value, field=field)
+        raise_type_error(place, "a string or a list of strings", value, field=field)
     for position, text in enumerate(value):
         if not isinstance(text, str):
-            refuse(place, "a string", text, field=f"{field}[{position}]")
+            raise_type_error(place, "a string", text, field=f"{field}[{position}]")
     if not value:
         message = f"{place} must have at least one caption (got an empty list)"
         raise FormatError(message, kind=FormatErrorKind.NO_REFERENCES, entry=place, field=field)
@@ -166,14 +166,15 @@ def _check_candidate(
         message = f"{place} must have one caption (got a list of {len(texts)})"
         raise FormatError(message, kind=FormatErrorKind.SEVERAL_CAPTIONS, entry=place, field=fields[1])
     if image in places:
-        found = f"{fields[0]} {shown(image)}"
+        found = f"{fields[0]} {format_value(image)}"
         message = f"{place}: duplicate {found} (first seen in {places[image]})"
         raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=place, field=fields[0])
 
 
 def _make_mixed_ids_error(place: str, image: ImageId, first: tuple[str, ImageId], field: str) -> FormatError:
     message = (
-        f"image ids must be all integers or all strings ({field} is {shown(first[1])} in {first[0]}, but"
-        f" {shown(image)} in {place})"
+        "image ids must be all integers or all strings"
+        f" ({field} is {format_value(first[1])} in {first[0]}, but"
+        f" {format_value(image)} in {place})"
     )
     return FormatError(message, kind=FormatErrorKind.MIXED_IDS, entry=place, field=field)

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from capeval import _native
-from capeval._internal.validation import checked_flag
+from capeval._internal.validation import validate_flag
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import Columns, Role
 from capeval.data.scores import Digest
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
-from capeval.errors.messages import listed, one_candidate
+from capeval.errors.messages import describe_several_candidates, format_names
 from capeval.formats.base import ReadOptions
 from capeval.formats.io.json import write_json
-from capeval.formats.io.sources import LIMIT, File, Source, naming, read_source
-from capeval.formats.registry import candidates_in, references_in
+from capeval.formats.io.sources import LIMIT, File, Source, add_path_to_errors, read_source
+from capeval.formats.registry import parse_candidates, parse_references
 
 __all__ = [
     "coco_annotations",
@@ -69,7 +69,7 @@ def load_references(
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.REFERENCES, id_column=id_column, caption_column=caption_column)
-    if checked_flag("by_path", by_path) and isinstance(file, bytes):
+    if validate_flag("by_path", by_path) and isinstance(file, bytes):
         raise OptionError("'by_path' requires the path of a file (got bytes)")
     found = read_references(file, columns, name=name, limit=limit, split=split)
     if not by_path or isinstance(file, bytes):
@@ -130,11 +130,11 @@ def load_candidates(
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
-    with naming(file, name):
+    with add_path_to_errors(file, name):
         source = read_source(file, limit, name=name)
         if strict:
             return _read_strict_candidates(source, columns)
-        return candidates_in(source, ReadOptions(columns=columns, limit=limit))
+        return parse_candidates(source, ReadOptions(columns=columns, limit=limit))
 
 
 def read_references(
@@ -148,13 +148,13 @@ def read_references(
     """Read references like `load_references`, with columns as a `Columns` object."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = ReadOptions(columns=columns, splits=splits, limit=limit)
-    with naming(file, name):
+    with add_path_to_errors(file, name):
         source = read_source(file, limit, name=name)
         try:
-            return references_in(source, options)
+            return parse_references(source, options)
         except FormatError as error:
             if splits and error.kind is FormatErrorKind.NO_CAPTIONS:
-                raise error.with_hint(f"no row is of split {listed(splits)}") from None
+                raise error.with_hint(f"no row is of split {format_names(splits)}") from None
             raise
 
 
@@ -203,7 +203,7 @@ def coco_results(candidates: Candidates) -> list[dict[str, object]]:
     results: list[dict[str, object]] = []
     for image, captions in candidates.items():
         if len(captions) > 1:
-            raise MismatchError(one_candidate(image, len(captions)))
+            raise MismatchError(describe_several_candidates(image, len(captions)))
         results.append({"image_id": image, "caption": captions[0]})
     return results
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import shortened
-from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, json_bytes, json_rows, read_json
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.errors.messages import shorten
+from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, iterate_rows, read_json, to_json_bytes
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["ImageConstraints", "constraints_bytes", "load_constraints", "write_constraints"]
 
@@ -40,8 +40,8 @@ def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[
         OSError: The file can't be read.
     """
     images: dict[ImageId, ImageConstraints] = {}
-    with naming(file, name):
-        for entry, row in json_rows(
+    with add_path_to_errors(file, name):
+        for entry, row in iterate_rows(
             read_json(file, limit), None, {"image_id": IMAGE_ID, "constraints": _LIST}
         ):
             found: ImageConstraints = {}
@@ -58,13 +58,13 @@ def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[
 
 
 def _make_duplicate_error(entry: str, field: str, value: object) -> FormatError:
-    message = f"duplicate {field} {shortened(value)} in {entry}"
+    message = f"duplicate {field} {shorten(value)} in {entry}"
     return FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field=field)
 
 
 def constraints_bytes(images: Mapping[ImageId, Mapping[str, Sequence[str]]]) -> bytes:
     """Return the bytes of a constraint file."""
-    return json_bytes(
+    return to_json_bytes(
         [
             {
                 "image_id": image,
@@ -81,5 +81,5 @@ def write_constraints(images: Mapping[ImageId, Mapping[str, Sequence[str]]], pat
     Raises:
         OSError: The file can't be written.
     """
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(constraints_bytes(images))

@@ -9,8 +9,8 @@ from typing import Any
 
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, json_rows, read_json
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, iterate_rows, read_json
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["ImageInfo", "image_info", "load_file_names", "load_images"]
 
@@ -56,14 +56,14 @@ def load_images(file: File, *, name: str = "", limit: int = LIMIT) -> list[Image
         FormatError: The file is invalid, contains annotations, or contains an image twice.
         OSError: The file can't be read.
     """
-    with naming(file, name):
+    with add_path_to_errors(file, name):
         content = read_json(file, limit)
         if isinstance(content, dict) and content.get("annotations"):
             message = "an image list must not have 'annotations', which may be private captions; remove them"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, field="annotations")
         licenses = _read_licenses(content)
         images: dict[ImageId, ImageInfo] = {}
-        for entry, row in json_rows(content, "images", {"id": IMAGE_ID}):
+        for entry, row in iterate_rows(content, "images", {"id": IMAGE_ID}):
             if row["id"] in images:
                 message = f"duplicate image id {row['id']!r} in {entry}.id"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field="id")
@@ -84,7 +84,7 @@ def load_file_names(file: File) -> dict[ImageId, str]:
     with suppress(FormatError):
         content = read_json(file)
         if isinstance(content, dict) and isinstance(content.get("images"), list):
-            rows = json_rows(content, "images", {"id": IMAGE_ID})
+            rows = iterate_rows(content, "images", {"id": IMAGE_ID})
             return {row["id"]: row["file_name"] for _, row in rows if TEXT.fits(row.get("file_name"))}
     return {}
 
@@ -92,7 +92,7 @@ def load_file_names(file: File) -> dict[ImageId, str]:
 def _read_licenses(content: Any) -> dict[object, dict[str, Any]]:
     if not isinstance(content, dict) or "licenses" not in content:
         return {}
-    return {row["id"]: row for _, row in json_rows(content, "licenses", {"id": IMAGE_ID, "name": TEXT})}
+    return {row["id"]: row for _, row in iterate_rows(content, "licenses", {"id": IMAGE_ID, "name": TEXT})}
 
 
 def _parse_image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any]]) -> ImageInfo:

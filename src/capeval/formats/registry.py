@@ -22,7 +22,7 @@ from capeval.formats.io.sources import Source
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["FORMATS", "candidates_in", "references_in"]
+__all__ = ["FORMATS", "parse_candidates", "parse_references"]
 
 _ReaderOf = Callable[[CaptionFormat], Callable[[Source, ReadOptions], Captions] | None]
 
@@ -55,7 +55,7 @@ _OTHERS = (
 )
 
 
-def references_in(source: Source, options: ReadOptions) -> References:
+def parse_references(source: Source, options: ReadOptions) -> References:
     """Read the references in a file.
 
     Raises:
@@ -65,7 +65,7 @@ def references_in(source: Source, options: ReadOptions) -> References:
     return _read(lambda kind: kind.references, source, options)
 
 
-def candidates_in(source: Source, options: ReadOptions) -> Candidates:
+def parse_candidates(source: Source, options: ReadOptions) -> Candidates:
     """Read the candidates in a file.
 
     Raises:

@@ -6,8 +6,16 @@ from typing import Any
 
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import IMAGE_ID, TEXT, check_row, json_rows, read_json, refuse, shown
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.json import (
+    IMAGE_ID,
+    TEXT,
+    check_row,
+    format_value,
+    iterate_rows,
+    raise_type_error,
+    read_json,
+)
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["load_subsets"]
 
@@ -35,7 +43,7 @@ def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str,
         FormatError: The file has none of these forms, or is invalid.
         OSError: The file can't be read.
     """
-    with naming(file, name):
+    with add_path_to_errors(file, name):
         content = read_json(file, limit)
         if isinstance(content, dict) and isinstance(content.get("images"), list):
             images = content["images"]
@@ -45,7 +53,7 @@ def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str,
         if isinstance(content, dict):
             return {name: _parse_image_ids(name, ids) for name, ids in _require_some(content).items()}
         if not isinstance(content, list):
-            refuse("the file", "a mapping of names to image ids, or a list of objects", content)
+            raise_type_error("the file", "a mapping of names to image ids, or a list of objects", content)
         return _group_by_label(content, None, "image_id")
 
 
@@ -59,14 +67,14 @@ def _require_some(content: dict[str, Any]) -> dict[str, Any]:
 
 def _parse_image_ids(name: str, ids: object) -> list[ImageId]:
     if not isinstance(ids, list) or not ids:
-        refuse(shown(name), "a list of image ids, at least one", ids)
+        raise_type_error(format_value(name), "a list of image ids, at least one", ids)
     seen: set[ImageId] = set()
     for position, image in enumerate(ids):
-        entry = f"{shown(name)}[{position}]"
+        entry = f"{format_value(name)}[{position}]"
         if not IMAGE_ID.fits(image):
-            refuse(entry, IMAGE_ID.expected, image)
+            raise_type_error(entry, IMAGE_ID.expected, image)
         if image in seen:
-            message = f"duplicate image id {shown(image)} in {entry}"
+            message = f"duplicate image id {format_value(image)} in {entry}"
             raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=entry)
         seen.add(image)
     return ids
@@ -74,7 +82,7 @@ def _parse_image_ids(name: str, ids: object) -> list[ImageId]:
 
 def _group_by_label(content: object, key: str | None, id_key: str) -> dict[str, list[ImageId]]:
     subsets: dict[str, dict[ImageId, None]] = {}
-    for entry, row in json_rows(content, key, {id_key: IMAGE_ID}):
+    for entry, row in iterate_rows(content, key, {id_key: IMAGE_ID}):
         label_key = next((label for label in _LABELS if label in row), None)
         if label_key is None:
             message = f"{entry} must have one of the keys {', '.join(map(repr, _LABELS))}"

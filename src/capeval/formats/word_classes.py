@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.rows import text_lines
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["WORD_CLASSES", "load_word_classes"]
 
@@ -29,7 +29,7 @@ def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:
         OSError: The file can't be read.
     """
     classes: dict[str, str] = {}
-    with naming(file):
+    with add_path_to_errors(file):
         for number, line in text_lines(file, limit):
             if not line.strip() or line.startswith("#"):
                 continue

@@ -7,7 +7,7 @@ import math
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import IMAGE_ID, Field, check_row, read_json_lines
-from capeval.formats.io.sources import File, naming
+from capeval.formats.io.sources import File, add_path_to_errors
 
 __all__ = ["load_word_scores"]
 
@@ -39,7 +39,7 @@ def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
     """
     scores: dict[str, dict[ImageId, float]] = {}
     seen: set[ImageId] = set()
-    with naming(file):
+    with add_path_to_errors(file):
         for number, value in read_json_lines(file):
             entry = f"line {number}"
             row = check_row(value, entry, _FIELDS)

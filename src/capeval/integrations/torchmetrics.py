@@ -13,9 +13,9 @@ import numpy as np
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import CapevalWarning, CaptionError, DependencyError, MismatchError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.metrics.base import Metric
-from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
 from capeval.scoring.evaluator import Evaluator
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -186,7 +186,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         return dict(report.corpus)
 
     def _set_signatures(self, signatures: Iterable[Signature]) -> None:
-        self._signatures = dict(zip(metric_keys(self._metrics), signatures, strict=True))
+        self._signatures = dict(zip(list_metric_keys(self._metrics), signatures, strict=True))
 
 
 def _partition_repeats(images: Sequence[ImageId]) -> list[list[int]]:
@@ -217,8 +217,8 @@ def _merge_rows(image_ids: Sequence[ImageId], rows: torch.Tensor) -> torch.Tenso
     if differ.any():
         images = [image_ids[place] for place in torch.nonzero(differ)[:, 0].tolist()]
         warnings.warn(
-            f"{first_few(images)} scored with different captions, of which only the first counts; to score an"
-            " image again, call reset() first",
+            f"{format_images(images)} scored with different captions, of which only the first counts;"
+            " to score an image again, call reset() first",
             CapevalWarning,
             stacklevel=2,
         )

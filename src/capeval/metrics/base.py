@@ -17,7 +17,7 @@ from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import MismatchError, UnscoredWarning
 from capeval.resources.compiled_files import CompiledResource
 from capeval.resources.document_frequencies import DocumentFrequencies
-from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
 
 if TYPE_CHECKING:
     # Imported lazily: creating its dataclasses slows down the start.
@@ -30,11 +30,11 @@ __all__ = [
     "Metric",
     "Prepared",
     "Resource",
-    "means",
-    "shown_counts",
-    "shown_option",
-    "signature_from",
-    "unscored_images",
+    "compute_means",
+    "create_signature",
+    "format_counts",
+    "format_option",
+    "get_unscored_warning",
 ]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
@@ -157,7 +157,7 @@ class Metric(ABC):
         """Unit of its document frequencies of the references; None if it has none."""
         return None
 
-    def counted_on(self, corpus: TokenizedReferences, name: str) -> Metric:  # noqa: ARG002
+    def with_corpus(self, corpus: TokenizedReferences, name: str) -> Metric:  # noqa: ARG002
         """Return a copy that uses document frequencies of a corpus, not of the references.
 
         Args:
@@ -169,7 +169,7 @@ class Metric(ABC):
         """
         return self
 
-    def weighed_by(self, frequencies: DocumentFrequencies) -> Metric:  # noqa: ARG002
+    def with_document_frequencies(self, frequencies: DocumentFrequencies) -> Metric:  # noqa: ARG002
         """Return a copy that uses precomputed document frequencies, not the references'.
 
         Returns:
@@ -177,7 +177,7 @@ class Metric(ABC):
         """
         return self
 
-    def remembering(self, folder: Path) -> Self:  # noqa: ARG002
+    def with_cache(self, folder: Path) -> Self:  # noqa: ARG002
         """Return a copy that caches slow intermediate results in a folder.
 
         The scores stay the same.
@@ -187,7 +187,7 @@ class Metric(ABC):
         """
         return self
 
-    def parsing_up_to(self, longest: int) -> Self:  # noqa: ARG002
+    def with_sentence_limit(self, longest: int) -> Self:  # noqa: ARG002
         """Return a copy that parses sentences of at most this many tokens.
 
         Returns:
@@ -195,7 +195,7 @@ class Metric(ABC):
         """
         return self
 
-    def requiring_all(self) -> Self:
+    def without_exclusions(self) -> Self:
         """Return a copy that raises an `UnscoredError` instead of excluding images.
 
         Returns:
@@ -243,7 +243,7 @@ class Metric(ABC):
     def options(self) -> tuple[str, ...]:
         """Return the options as `name=value`, for the signature."""
         shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
-        return tuple(f"{f.name}={shown_option(getattr(self, f.name))}" for f in shown)
+        return tuple(f"{f.name}={format_option(getattr(self, f.name))}" for f in shown)
 
     def signature(
         self,
@@ -262,7 +262,7 @@ class Metric(ABC):
         if counts is None:
             numbers = references.references.counts
             counts = int(numbers.min()), int(numbers.max())
-        return signature_from(self, references.tokenizer, references.digest, len(references), counts, seed)
+        return create_signature(self, references.tokenizer, references.digest, len(references), counts, seed)
 
     def prepare(
         self,
@@ -280,7 +280,7 @@ class Metric(ABC):
             CaptionError: The references are not captions by image.
             OptionError: `tokenizer` is not a `Tokenizer`, or not the tokenizer of the tokenized references.
         """
-        return Prepared(self, tokenized(references, tokenizer))
+        return Prepared(self, as_tokenized(references, tokenizer))
 
 
 class MeanMetric(Metric):
@@ -301,7 +301,7 @@ class MeanMetric(Metric):
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """Return the mean score: the sum divided by the number of images."""
-        return means(statistics)
+        return compute_means(statistics)
 
 
 class Prepared:
@@ -334,7 +334,7 @@ class Prepared:
                 " `prepared.references.candidates(candidates)`"
             )
         statistics = self._kernel(candidates)
-        unscored = unscored_images(self.metric, statistics, candidates.image_ids)
+        unscored = get_unscored_warning(self.metric, statistics, candidates.image_ids)
         if unscored is not None:
             warned = _WARNED.setdefault(candidates, set())
             if str(unscored) not in warned:
@@ -369,7 +369,7 @@ class Prepared:
         return make_scores(self, statistics, candidates.image_ids)
 
 
-def unscored_images(
+def get_unscored_warning(
     metric: Metric, statistics: FloatArray, image_ids: Sequence[ImageId]
 ) -> UnscoredWarning | None:
     """Return a warning about the images without a score; None if all have one.
@@ -386,7 +386,7 @@ def unscored_images(
     return UnscoredWarning(images, metric.unscored_reason, metric.unscored_fix)
 
 
-def means(statistics: FloatArray) -> FloatArray:
+def compute_means(statistics: FloatArray) -> FloatArray:
     """Return mean scores from summed scores.
 
     The last column of a row is the number of summed scores. The mean of no scores is NaN.
@@ -398,10 +398,10 @@ def means(statistics: FloatArray) -> FloatArray:
 
 def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[ImageId, ...]) -> Scores:
     """Compute scores from statistics."""
-    return scores_from(prepared.metric, statistics, image_ids, prepared.signature())
+    return create_scores(prepared.metric, statistics, image_ids, prepared.signature())
 
 
-def scores_from(
+def create_scores(
     metric: Metric, statistics: FloatArray, image_ids: tuple[ImageId, ...], signature: Signature
 ) -> Scores:
     """Compute scores from statistics with a known signature."""
@@ -417,7 +417,7 @@ def scores_from(
     )
 
 
-def signature_from(
+def create_signature(
     metric: Metric,
     tokenizer: Tokenizer,
     digest: Digest,
@@ -440,21 +440,21 @@ def signature_from(
         options=metric.options(),
         tokenizer=str(tokenizer) if metric.reads == "tokens" else "none",
         images=images,
-        references=shown_counts(*counts),
+        references=format_counts(*counts),
         digest=digest,
         document_frequencies=metric.document_frequencies,
         seed=seed,
     )
 
 
-def shown_counts(least: int, most: int) -> str:
+def format_counts(least: int, most: int) -> str:
     """Format the number of references per image for signatures: `5` or `5-7`."""
     return str(least) if least == most else f"{least}-{most}"
 
 
-def shown_option(value: object) -> str:
+def format_option(value: object) -> str:
     """Format the value of an option for signatures."""
     if isinstance(value, tuple):
-        return ",".join(map(shown_option, value))
+        return ",".join(map(format_option, value))
     # All digits, since scores depend on all of them; 6.0 is formatted as 6, because the options are equal.
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from capeval import _native
-from capeval._internal.validation import checked_choice, checked_different, checked_order
+from capeval._internal.validation import checked_different, checked_order, validate_choice
 from capeval.data.scores import FloatArray
-from capeval.metrics.base import Kernel, Metric, means
+from capeval.metrics.base import Kernel, Metric, compute_means
 from capeval.metrics.registry import register
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
@@ -51,8 +51,8 @@ class Bleu(Metric):
 
     def __post_init__(self) -> None:
         checked_different("orders", self.orders, "integers", partial(checked_order, "orders"))
-        checked_choice("brevity", self.brevity, get_args(Brevity))
-        checked_choice("level", self.level, get_args(Level))
+        validate_choice("brevity", self.brevity, get_args(Brevity))
+        validate_choice("level", self.level, get_args(Level))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class Bleu(Metric):
         """Compute BLEU from summed counts, or the mean score at sentence level."""
         if self.level == "corpus":
             return self._score(statistics)
-        return means(statistics)
+        return compute_means(statistics)
 
     def _score(self, counts: FloatArray) -> FloatArray:
         order = max(self.orders)

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from capeval import _native
-from capeval._internal.validation import checked_choice, checked_flag, checked_order, checked_positive
+from capeval._internal.validation import checked_order, validate_choice, validate_flag, validate_positive
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalWarning, OptionError
-from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
+from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, compute_means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
 from capeval.tokenizers import TokenizedReferences
@@ -48,7 +48,7 @@ class _Cider(MeanMetric):
         if self.order is not None and checked_order("order", self.order) > self.n:
             raise OptionError(f"'order' must be at most n, {self.n} (got {self.order})")
         if not isinstance(self.frequencies, DocumentFrequencies):
-            checked_choice("frequencies", self.frequencies, ("references", "uniform"))
+            validate_choice("frequencies", self.frequencies, ("references", "uniform"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,13 +72,13 @@ class _Cider(MeanMetric):
             return None
         return "stems" if self._uses_stems else "words"
 
-    def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
+    def with_corpus(self, corpus: TokenizedReferences, name: str) -> Self:
         """Return a copy with document frequencies of a corpus, unless it already has some."""
         if self.counts is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._uses_stems, name=name))
 
-    def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
+    def with_document_frequencies(self, frequencies: DocumentFrequencies) -> Self:
         """Return a copy with these document frequencies, unless it already has some."""
         return self if self.counts is None else replace(self, frequencies=frequencies)
 
@@ -109,7 +109,7 @@ class _Cider(MeanMetric):
         return self.frequencies
 
     def _combine_orders(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
-        similarities = means(statistics)
+        similarities = compute_means(statistics)
         if self.order is not None:
             return scale * similarities[..., self.order - 1 : self.order]
         # Not a matrix product, since its rounding depends on the number of rows.
@@ -145,8 +145,8 @@ class CiderD(_Cider):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_positive("sigma", self.sigma)
-        checked_choice("form", self.form, get_args(Form))
+        validate_positive("sigma", self.sigma)
+        validate_choice("form", self.form, get_args(Form))
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Count document frequencies and compute the references' vectors."""
@@ -200,9 +200,9 @@ class Cider(_Cider):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_choice("pooling", self.pooling, get_args(Pooling))
-        checked_choice("weights", self.weights, get_args(Weights))
-        checked_flag("stem", self.stem)
+        validate_choice("pooling", self.pooling, get_args(Pooling))
+        validate_choice("weights", self.weights, get_args(Weights))
+        validate_flag("stem", self.stem)
 
     @property
     def _uses_stems(self) -> bool:

@@ -12,26 +12,20 @@ import numpy as np
 
 from capeval import _native
 from capeval._internal.validation import (
-    checked_choice,
     checked_different,
-    checked_flag,
-    checked_number,
     checked_path,
-    checked_positive,
+    validate_choice,
+    validate_flag,
+    validate_number,
+    validate_positive,
 )
 from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, OptionError
-from capeval.errors.messages import shortened
+from capeval.errors.messages import shorten
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import register
 from capeval.resources.installed_files import INSTALL
-from capeval.resources.meteor import (
-    PARAPHRASES,
-    compiled_tables,
-    found_tables,
-    meteor_tables,
-    opened_tables,
-)
+from capeval.resources.meteor import PARAPHRASES, ensure_tables, find_tables, load_tables, open_tables
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
@@ -75,8 +69,8 @@ def _get_language_options(language: str) -> dict[str, Any]:
 
 _TABLES = Resource(
     name="METEOR's word tables",
-    prepare=lambda progress: compiled_tables(progress=progress),
-    found=found_tables,
+    prepare=lambda progress: ensure_tables(progress=progress),
+    found=find_tables,
     steps=PARAPHRASES,
     memory=80 * 2**20,
     seconds=300,
@@ -134,17 +128,17 @@ class Meteor(Metric):
     tables: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
-        checked_different("stages", self.stages, "names", partial(checked_choice, "stages", choices=STAGES))
+        checked_different("stages", self.stages, "names", partial(validate_choice, "stages", choices=STAGES))
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
             raise OptionError(f"'weights' must be a tuple with one weight per stage (got {self.weights!r})")
         for weight in self.weights:
-            checked_number("weights", weight, 0, 1)
+            validate_number("weights", weight, 0, 1)
         for name in ("alpha", "gamma", "delta"):
-            checked_number(name, getattr(self, name), 0, 1)
-        checked_positive("beta", self.beta)
+            validate_number(name, getattr(self, name), 0, 1)
+        validate_positive("beta", self.beta)
         for name in ("penalize_perfect", "normalize"):
-            checked_flag(name, getattr(self, name))
-        checked_choice("language", self.language, LANGUAGES)
+            validate_flag(name, getattr(self, name))
+        validate_choice("language", self.language, LANGUAGES)
         checked_path("tables", self.tables)
         unknown = [stage for stage in self.stages if stage not in _get_stages(self.language)]
         if unknown:
@@ -179,7 +173,7 @@ class Meteor(Metric):
         Raises:
             OptionError: The language is not supported.
         """
-        checked_choice("language", language, LANGUAGES)
+        validate_choice("language", language, LANGUAGES)
         return cls() if language == "en" else cls(**_get_language_options(language))
 
     @property
@@ -215,7 +209,7 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
-        return meteor_tables() if self.tables is None else opened_tables(self.tables)
+        return load_tables() if self.tables is None else open_tables(self.tables)
 
     def native_options(self) -> _native.MeteorOptions:
         """Return the options in the form that the kernels accept."""
@@ -244,7 +238,7 @@ class Meteor(Metric):
                 return prepared.statistics(candidates.native)
             except _native.TooManyMatchesError as error:
                 position, reference, limits = error.args
-                image = shortened(candidates.image_ids[position])
+                image = shorten(candidates.image_ids[position])
                 raise CaptionError(
                     f"image {image}: the candidate and caption {reference + 1} of its references: {limits}"
                 ) from None

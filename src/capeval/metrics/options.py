@@ -11,9 +11,9 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from capeval.errors import OptionError
-from capeval.metrics.base import Metric, shown_option
+from capeval.metrics.base import Metric, format_option
 
-__all__ = ["MetricOption", "metric_options", "parse_options", "split_metrics", "split_options"]
+__all__ = ["MetricOption", "list_metric_options", "parse_options", "split_metrics", "split_options"]
 
 _TYPES: Mapping[object, Literal["flag", "integer", "number", "text"]] = {
     bool: "flag",
@@ -63,7 +63,7 @@ class MetricOption:
 
     def show(self, value: object) -> str:
         """Format a value as text that `parse` accepts."""
-        text = shown_option(value)
+        text = format_option(value)
         return text.lower() if value is None or isinstance(value, bool) else text
 
     def _parse_one(self, text: str) -> Any:
@@ -82,7 +82,7 @@ class MetricOption:
 
 
 @cache
-def metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
+def list_metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
     """Return the options of a metric class by name, in the order of its fields.
 
     Fields with data (`NOT_AN_OPTION`) are excluded, and all types except flags, numbers, strings, literals
@@ -155,7 +155,7 @@ def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str,
     Raises:
         OptionError: The metric has no such option, or a text is not a value of the option's type.
     """
-    known = metric_options(metric)
+    known = list_metric_options(metric)
     for name in options:
         if name not in known:
             has = f"its options are {', '.join(known)}" if known else "it has no options"

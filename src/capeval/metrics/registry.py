@@ -10,9 +10,18 @@ from typing import TypeVar
 from capeval._internal.plugins import PluginGroup, Registry
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
-from capeval.metrics.options import metric_options, parse_options, split_options
+from capeval.metrics.options import list_metric_options, parse_options, split_options
 
-__all__ = ["CLASSES", "DEFAULT", "METRICS", "canonical_name", "metric_keys", "named", "register", "resolve"]
+__all__ = [
+    "CLASSES",
+    "DEFAULT",
+    "METRICS",
+    "get_metric",
+    "list_metric_keys",
+    "normalize_name",
+    "register",
+    "resolve",
+]
 
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The default metrics, which the COCO Captions server reports."""
@@ -70,7 +79,7 @@ def register(metric: _Class) -> _Class:
     return metric
 
 
-def named(name: str) -> Metric:
+def get_metric(name: str) -> Metric:
     """Return the metric with this name, which may include options: `CIDEr-D(sigma=6)`.
 
     Names are case-insensitive.
@@ -78,10 +87,10 @@ def named(name: str) -> Metric:
     Raises:
         OptionError: The metric is unknown, or it has no such option.
     """
-    return METRICS[canonical_name(name)]()
+    return METRICS[normalize_name(name)]()
 
 
-def canonical_name(text: str) -> str:
+def normalize_name(text: str) -> str:
     """Return a metric's name in the registry's spelling.
 
     Options are formatted as in signatures.
@@ -94,7 +103,7 @@ def canonical_name(text: str) -> str:
     if spelling is None:
         raise OptionError(_describe_unknown(name))
     metric = type(METRICS[spelling]())
-    values, known = parse_options(metric, options), metric_options(metric)
+    values, known = parse_options(metric, options), list_metric_options(metric)
     shown = ",".join(f"{each}={known[each].show(value)}" for each, value in values.items())
     return f"{spelling}({shown})" if shown else spelling
 
@@ -120,7 +129,7 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
     return resolved
 
 
-def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
+def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
     """Return the keys of metrics in results.
 
     The key of a metric with one score is the name of the score. Otherwise it is the metric's family or, if
@@ -148,5 +157,5 @@ def _resolve_metric(metric: object) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
-        return named(metric)
+        return get_metric(metric)
     raise OptionError(f"'metrics' must contain names or metrics such as Bleu() (got {metric!r})")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from capeval import _native
-from capeval._internal.validation import checked_integer, checked_order, checked_positive
+from capeval._internal.validation import checked_order, validate_integer, validate_positive
 from capeval.metrics.base import Kernel, MeanMetric
 from capeval.metrics.registry import register
 from capeval.tokenizers import TokenizedReferences
@@ -38,7 +38,7 @@ class RougeL(MeanMetric):
     beta: float = 1.2
 
     def __post_init__(self) -> None:
-        checked_positive("beta", self.beta)
+        validate_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Return the function that computes statistics; nothing is prepared."""
@@ -97,8 +97,8 @@ class RougeS(MeanMetric):
 
     def __post_init__(self) -> None:
         if self.distance is not None:
-            checked_integer("distance", self.distance, 1, _MAX_DISTANCE, or_none=True)
-        checked_positive("beta", self.beta)
+            validate_integer("distance", self.distance, 1, _MAX_DISTANCE, or_none=True)
+        validate_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
         """Return the function that computes statistics; nothing is prepared."""

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from capeval import _native
 from capeval._internal.progress import report_progress
-from capeval._internal.validation import checked_choice, checked_different, checked_integer, checked_path
+from capeval._internal.validation import checked_different, checked_path, validate_choice, validate_integer
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, OptionError, UnscoredError
-from capeval.errors.messages import shortened
+from capeval.errors.messages import shorten
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.resources.parse_store import ParseStore
-from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
+from capeval.resources.spice import RUN, find_model, load_model, open_model, store_in
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ __all__ = [
     "MEASURES",
     "LongSentenceError",
     "Spice",
-    "parsed",
-    "scene_tuples",
-    "sentence_stages",
+    "analyze_sentences",
+    "list_scene_tuples",
+    "parse_captions",
 ]
 
 CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
@@ -62,8 +62,8 @@ _PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple
 _PARSES = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
-    prepare=lambda _: spice_model(),
-    found=found_model,
+    prepare=lambda _: load_model(),
+    found=find_model,
     steps=1,
     memory=2**30,
     seconds=300,
@@ -128,10 +128,10 @@ class Spice(Metric):
 
     def __post_init__(self) -> None:
         for name, choices in (("categories", CATEGORIES), ("measures", MEASURES)):
-            check = partial(checked_choice, name, choices=choices)
+            check = partial(validate_choice, name, choices=choices)
             checked_different(name, getattr(self, name), "names", check)
-        checked_choice("text", self.text, get_args(Text))
-        checked_integer("longest", self.longest, 1, _HIGHEST_LIMIT)
+        validate_choice("text", self.text, get_args(Text))
+        validate_integer("longest", self.longest, 1, _HIGHEST_LIMIT)
         if self.store is not None and not isinstance(self.store, ParseStore):
             raise OptionError(f"'store' must be a ParseStore, or None (got {self.store!r})")
         checked_path("model", self.model)
@@ -164,7 +164,7 @@ class Spice(Metric):
         """The model: grammar, rules and word lists."""
         return () if self.model is not None else (_MODEL,)
 
-    def remembering(self, folder: Path) -> Self:
+    def with_cache(self, folder: Path) -> Self:
         """Return a copy that caches parses in a folder, unless it already has a cache."""
         return replace(self, store=self.store or store_in(folder))
 
@@ -173,11 +173,11 @@ class Spice(Metric):
         limit = () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
         return (*super().options(), *limit)
 
-    def parsing_up_to(self, longest: int) -> Self:
+    def with_sentence_limit(self, longest: int) -> Self:
         """Return a copy with this sentence limit, in tokens."""
         return replace(self, longest=longest)
 
-    def requiring_all(self) -> Self:
+    def without_exclusions(self) -> Self:
         """Return a copy that raises an error if a caption can't be parsed."""
         return replace(self, require_all=True)
 
@@ -208,7 +208,7 @@ class Spice(Metric):
         from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph
 
         model = self._native_model()
-        parses = parsed(model, [candidate, *references], longest=self.longest, store=self.store)
+        parses = parse_captions(model, [candidate, *references], longest=self.longest, store=self.store)
         prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
         ours, theirs = prepared.compare(0, parses[candidate])
         return ComparedGraphs(
@@ -270,7 +270,7 @@ class Spice(Metric):
         return scores.reshape(*statistics.shape[:-1], len(self.names))
 
     def _native_model(self) -> _native.SpiceModel:
-        return spice_model() if self.model is None else opened_model(self.model)
+        return load_model() if self.model is None else open_model(self.model)
 
     @property
     def _category_indices(self) -> list[int]:
@@ -305,7 +305,7 @@ class Spice(Metric):
         return parses
 
 
-def parsed(
+def parse_captions(
     model: _native.SpiceModel,
     texts: Iterable[str],
     *,
@@ -383,7 +383,7 @@ def _parse_chunk(
     }
 
 
-def scene_tuples(
+def list_scene_tuples(
     captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT, store: ParseStore | None = None
 ) -> list[list[tuple[str, ...]]]:
     """Return the tuples of each caption, in the reference implementation's order.
@@ -400,12 +400,12 @@ def scene_tuples(
         LongSentenceError: A sentence is longer than `longest`.
         ResourceError: The model was not built yet.
     """
-    parses = parsed(spice_model(), captions, longest=longest, store=store)
+    parses = parse_captions(load_model(), captions, longest=longest, store=store)
     known = {text: [tuple(parts) for parts in _native.spice_tuples(parse)] for text, parse in parses.items()}
     return [known[caption] for caption in captions]
 
 
-def sentence_stages(
+def analyze_sentences(
     captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT
 ) -> list[list[_native.SentenceStages]]:
     """Analyze each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
@@ -418,7 +418,7 @@ def sentence_stages(
         LongSentenceError: A sentence is longer than `longest`.
         ResourceError: The model was not built yet.
     """
-    model = spice_model()
+    model = load_model()
     stages: list[list[_native.SentenceStages]] = []
     for chunk in _iter_chunks(list(captions)):
         report_progress("Analyzing captions", len(stages), len(captions))
@@ -440,7 +440,7 @@ def _name_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]:
 def _create_length_error(text: str, words: int, longest: int) -> LongSentenceError:
     return LongSentenceError(
         f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
-        f" {shortened(text)}); raise the limit with the option 'longest'",
+        f" {shorten(text)}); raise the limit with the option 'longest'",
         text,
     )
 

@@ -95,7 +95,7 @@ class Spider(Metric):
         """Unit of CIDEr-D's document frequencies of the references; None if it has none."""
         return self._parts[1].counts
 
-    def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
+    def with_corpus(self, corpus: TokenizedReferences, name: str) -> Self:
         """Return a copy with document frequencies of a corpus, unless it has some."""
         if self.counts is None:
             return self
@@ -106,7 +106,7 @@ class Spider(Metric):
         """Those of CIDEr-D."""
         return self._parts[1].document_frequencies
 
-    def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
+    def with_document_frequencies(self, frequencies: DocumentFrequencies) -> Self:
         """Return a copy with these document frequencies, unless it already has some."""
         return self if self.counts is None else replace(self, frequencies=frequencies)
 
@@ -114,11 +114,11 @@ class Spider(Metric):
         """Return the sentence limit as `name=value`, if it is not the default."""
         return () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
 
-    def parsing_up_to(self, longest: int) -> Self:
+    def with_sentence_limit(self, longest: int) -> Self:
         """Return a copy with this sentence limit, in tokens."""
         return replace(self, longest=longest)
 
-    def requiring_all(self) -> Self:
+    def without_exclusions(self) -> Self:
         """Return a copy that raises an error if a caption can't be parsed."""
         return replace(self, require_all=True)
 
@@ -137,7 +137,7 @@ class Spider(Metric):
         """SPICE's advice on unscored images."""
         return self._parts[0].unscored_fix
 
-    def remembering(self, folder: Path) -> Self:
+    def with_cache(self, folder: Path) -> Self:
         """Return a copy that caches parses in a folder, unless it already has a cache."""
         return replace(self, store=self.store or store_in(folder))
 

@@ -2,15 +2,22 @@
 
 from capeval.report.exporters import to_csv, to_json, to_latex, to_markdown
 from capeval.report.html import to_html
-from capeval.report.tables import Cell, Grid, System, comparison, per_image, scores
+from capeval.report.tables import (
+    Cell,
+    Grid,
+    System,
+    create_comparison_table,
+    create_image_table,
+    create_score_table,
+)
 
 __all__ = [
     "Cell",
     "Grid",
     "System",
-    "comparison",
-    "per_image",
-    "scores",
+    "create_comparison_table",
+    "create_image_table",
+    "create_score_table",
     "to_csv",
     "to_html",
     "to_json",

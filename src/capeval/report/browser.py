@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import numpy as np
 from markupsafe import Markup
 
-from capeval._internal.validation import checked_choice
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.report.tables import System
-from capeval.report.templates import rendered, resource
+from capeval.report.templates import read_resource, render_template
 from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 
 __all__ = [
@@ -112,14 +112,14 @@ def caption_browser(
     data = browser_data(
         systems, references, candidates, tokenizer=tokenizer, pictures=pictures, details=details
     )
-    checked_choice("by", by, tuple(data["scores"]))
-    script = resource("assets/browser.js")
+    validate_choice("by", by, tuple(data["scores"]))
+    script = read_resource("assets/browser.js")
     # Nothing is escaped inside a script element: the data contain no "<", and the script contains no "</".
     content, code = Markup(script_json(data)), Markup(script)  # noqa: S704
-    body = rendered("browser.html", data=data, by=by, content=content, script=code)
+    body = render_template("browser.html", data=data, by=by, content=content, script=code)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return CaptionBrowser(
-        style=Markup(resource("assets/browser.css")),  # noqa: S704
+        style=Markup(read_resource("assets/browser.css")),  # noqa: S704
         body=Markup(body),  # noqa: S704
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
         f"{_build_image_policy((pictures or {}).values())}",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from capeval._internal.csv_escape import plain_row
-from capeval.formats.io.json import without_nan
+from capeval._internal.csv_escape import escape_row
+from capeval.formats.io.json import replace_nan
 from capeval.report.tables import Cell, Grid, System
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "comparison_to_json",
-    "number_columns",
-    "parts",
-    "printable",
-    "shown",
+    "escape_controls",
+    "find_number_columns",
+    "format_cell",
+    "format_cell_parts",
     "to_csv",
     "to_json",
     "to_latex",
@@ -58,7 +58,7 @@ def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) ->
 
 def _replace_nan(made: Interval | Comparison) -> dict[str, Any]:
     """Return the fields, with None for NaN; `higher_is_better` only if it is false."""
-    numbers = {name: without_nan(value) for name, value in asdict(made).items()}
+    numbers = {name: replace_nan(value) for name, value in asdict(made).items()}
     if numbers.get("higher_is_better"):
         del numbers["higher_is_better"]
     return numbers
@@ -87,21 +87,21 @@ def to_csv(grid: Grid) -> str:
     text = io.StringIO()
     # All text is quoted, since csv with "\n" as line end would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(plain_row(header))
+    writer.writerow(escape_row(header))
     for row in grid.rows:
         values: list[object] = []
         for column, cell in enumerate(row):
             numbers = [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
-            values += [without_nan(number) for number in numbers]
-        writer.writerow(plain_row(values))
+            values += [replace_nan(number) for number in numbers]
+        writer.writerow(escape_row(values))
     return text.getvalue()
 
 
 def to_markdown(grid: Grid) -> str:
     """Format a GitHub-flavored Markdown table, with the best of each column in bold."""
-    numbers = number_columns(grid)
+    numbers = find_number_columns(grid)
     rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
-    body = [[_mark_best(_escape_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
+    body = [[_mark_best(_escape_markdown(format_cell(cell)), cell) for cell in row] for row in grid.rows]
     rows = [[_escape_markdown(name) for name in grid.columns], rule, *body]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     # The notes are one paragraph, since Markdown renders a line end as a space.
@@ -112,7 +112,7 @@ def to_markdown(grid: Grid) -> str:
 
 def _escape_notes(grid: Grid) -> list[str]:
     # Notes can contain names from files.
-    return [printable(note) for note in grid.notes]
+    return [escape_controls(note) for note in grid.notes]
 
 
 def _mark_best(text: str, cell: Cell) -> str:
@@ -127,13 +127,15 @@ def _escape_markdown(text: str) -> str:
 
 def to_latex(grid: Grid) -> str:
     r"""Format a LaTeX `booktabs` table, with the best of each column in bold."""
-    numbers = number_columns(grid)
+    numbers = find_number_columns(grid)
     alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
     lines += [" & ".join(_escape_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
     for row in grid.rows:
         cells = [
-            rf"\textbf{{{_escape_latex(shown(cell))}}}" if cell.best else _escape_latex(shown(cell))
+            rf"\textbf{{{_escape_latex(format_cell(cell))}}}"
+            if cell.best
+            else _escape_latex(format_cell(cell))
             for cell in row
         ]
         # LaTeX would read a bracket at the start of a row as an argument of the previous row.
@@ -157,7 +159,7 @@ def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 
-def number_columns(grid: Grid) -> set[int]:
+def find_number_columns(grid: Grid) -> set[int]:
     """Return the indices of columns with numbers, which are right-aligned."""
     return {
         column
@@ -166,9 +168,9 @@ def number_columns(grid: Grid) -> set[int]:
     }
 
 
-def shown(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Format a cell for display, such as `0.435` or `0.435 [0.431, 0.439]`."""
-    return " ".join(parts(cell))
+    return " ".join(format_cell_parts(cell))
 
 
 # NaN, such as the score of a SPICE category without tuples in the references.
@@ -177,15 +179,15 @@ _NO_NUMBER = "\N{EN DASH}"
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Escape control characters, as in `\x1b`, so that a terminal displays them."""
     return text.translate(_CONTROLS)
 
 
-def parts(cell: Cell) -> tuple[str, ...]:
+def format_cell_parts(cell: Cell) -> tuple[str, ...]:
     """Return the displayed number or text of a cell and, if it has one, its interval."""
     if not isinstance(cell.value, float):
-        return ("" if cell.value is None else printable(str(cell.value)),)
+        return ("" if cell.value is None else escape_controls(str(cell.value)),)
     if math.isnan(cell.value):
         return (_NO_NUMBER,)
     number = f"{cell.value:.{cell.digits}f}"

@@ -12,9 +12,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 
-__all__ = ["COLORS", "STYLE", "Curve", "lines", "save", "to_svg"]
+__all__ = ["COLORS", "STYLE", "Curve", "plot_lines", "save", "to_svg"]
 
 # The palette of Okabe and Ito, which is safe for color-blind readers.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -50,7 +50,7 @@ class Curve:
     high: Sequence[float] | None = None
 
 
-def lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
+def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
     """Plot curves in one panel, with a legend and a band for the intervals of each."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
@@ -102,7 +102,7 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
     written = []
     for form, data in (("png", png.getvalue()), ("svg", to_svg(figure, path.name, dpi=150))):
         target = path.with_name(f"{path.name}.{form}")
-        with written_whole(target) as file:
+        with atomic_write(target) as file:
             file.write(data)
         written.append(target)
     return written[0], written[1]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capeval._internal.optional_packages import missing_package
-from capeval._internal.validation import checked_choice
+from capeval._internal.optional_packages import make_missing_package_error
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
-from capeval.report.tables import System, scores
+from capeval.report.tables import System, create_score_table
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def to_html(
     """
     try:
         from capeval.report.browser import caption_browser
-        from capeval.report.templates import rendered
+        from capeval.report.templates import render_template
     except ImportError as error:
-        raise missing_package("HTML reports need", error, "report") from None
+        raise make_missing_package_error("HTML reports need", error, "report") from None
     figures = {} if brief else _draw_figures(systems, published or {})
-    grid = scores(systems, published, source=source)
+    grid = create_score_table(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
-    by = checked_choice("examples_by", examples_by or names[-1], names)
+    by = validate_choice("examples_by", examples_by or names[-1], names)
     tokenizer = tokenizer or Tokenizer()
     examples, browser = {}, None
     shown = [system for system in systems if system.name in (candidates or {})]
@@ -94,7 +94,7 @@ def to_html(
         browser = caption_browser(
             shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures, details=details
         )
-    return rendered(
+    return render_template(
         "template.html",
         title=title,
         grid=grid,
@@ -112,8 +112,8 @@ def _draw_figures(
     try:
         from capeval.report import svg_plots
     except ImportError as error:
-        raise missing_package("HTML reports need", error, "report") from None
-    return {"bars": svg_plots.bars(systems, published), "spread": svg_plots.spread(systems)}
+        raise make_missing_package_error("HTML reports need", error, "report") from None
+    return {"bars": svg_plots.plot_bars(systems, published), "spread": svg_plots.plot_distributions(systems)}
 
 
 def _select_examples(
@@ -170,7 +170,7 @@ def _draw_graphs(
     system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
 ) -> dict[ImageId, tuple[Markup, Markup]]:
     """Draw the scene graphs of candidates and references, if a metric compares them."""
-    from capeval.report.scene_graphs import drawn
+    from capeval.report.scene_graphs import draw_graph
 
     tokens = TokenizedReferences(references, tokenizer)
     read = {
@@ -186,8 +186,8 @@ def _draw_graphs(
         )
         graphs = {
             image: (
-                drawn(each.candidate, f"Scene graph of the candidate of image {image}"),
-                drawn(each.references, f"Scene graph of the references of image {image}"),
+                draw_graph(each.candidate, f"Scene graph of the candidate of image {image}"),
+                draw_graph(each.references, f"Scene graph of the references of image {image}"),
             )
             for image, each in compared
             if each is not None

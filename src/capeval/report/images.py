@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few, shortened
+from capeval.errors.messages import format_images, shorten
 
-__all__ = ["embedded", "needs_file_names", "picture_addresses"]
+__all__ = ["embed_pictures", "find_picture_urls", "needs_file_names"]
 
 _FIELDS = ("id", "file_name")
 _ENDINGS = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
@@ -27,7 +27,7 @@ def needs_file_names(place: str) -> bool:
     return not _is_pattern(place) or "file_name" in _parse_fields(place)
 
 
-def picture_addresses(
+def find_picture_urls(
     place: str, images: Sequence[ImageId], page: Path, *, file_names: Mapping[ImageId, str]
 ) -> dict[ImageId, str]:
     """Return the URL of each image's picture; a folder may not contain all pictures.
@@ -49,12 +49,12 @@ def picture_addresses(
         return _format_addresses(place, images, page, file_names)
     if not Path(place).is_dir():
         raise OptionError(
-            f"pictures must be a folder, or a pattern with {{id}} or {{file_name}} (got {shortened(place)})"
+            f"pictures must be a folder, or a pattern with {{id}} or {{file_name}} (got {shorten(place)})"
         )
     return _find_in_folder(Path(place), images, page, file_names)
 
 
-def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
+def embed_pictures(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
     """Return data URLs that contain the pictures, in place of URLs of files.
 
     Args:
@@ -72,7 +72,7 @@ def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]
         if urlsplit(address).scheme or ending not in _ENDINGS:
             raise OptionError(
                 f"a picture in a page must be a file with the suffix {', '.join(_ENDINGS)}"
-                f" (got {shortened(address)})"
+                f" (got {shorten(address)})"
             )
         kind = _TYPES.get(ending, ending[1:])
         made[image] = f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
@@ -92,7 +92,7 @@ def _parse_fields(pattern: str) -> set[str]:
     if not fields or not fields <= set(_FIELDS):
         raise OptionError(
             f"a pattern of pictures must contain {{id}} or {{file_name}} and no other field"
-            f" (got {shortened(pattern)})"
+            f" (got {shorten(pattern)})"
         )
     return fields
 
@@ -102,12 +102,12 @@ def _format_addresses(
 ) -> dict[ImageId, str]:
     missing = [image for image in images if image not in file_names]
     if "file_name" in _parse_fields(pattern) and missing:
-        raise MismatchError(f"{first_few(missing)} without a 'file_name' among the references")
+        raise MismatchError(f"{format_images(missing)} without a 'file_name' among the references")
     formatted = any(name == "id" and form for _, name, form, _ in Formatter().parse(pattern))
     if formatted and isinstance(images[0], str):
         raise OptionError(
             f"{{id}} can have a format only if ids are integers"
-            f" (got {shortened(pattern)} and image {shortened(images[0])})"
+            f" (got {shorten(pattern)} and image {shorten(images[0])})"
         )
     elsewhere = bool(urlsplit(pattern).scheme)
     addresses = {}
@@ -119,7 +119,7 @@ def _format_addresses(
             made = pattern.format(id=shown, file_name=quote(name) if elsewhere else name)
         except ValueError as error:
             raise OptionError(
-                f"the pattern {shortened(pattern)} is invalid for image {image} ({error})"
+                f"the pattern {shorten(pattern)} is invalid for image {image} ({error})"
             ) from None
         addresses[image] = made if elsewhere else _make_relative(Path(made), page)
     return addresses
@@ -138,7 +138,7 @@ def _find_in_folder(
         names = [named] if named is not None and (folder / named).is_file() else found.get(image, [])
         if len(names) > 1:
             raise MismatchError(
-                f"{folder}: image {shortened(image)} must have one picture (got {', '.join(names)})"
+                f"{folder}: image {shorten(image)} must have one picture (got {', '.join(names)})"
             )
         if names:
             addresses[image] = _make_relative(folder / names[0], page)

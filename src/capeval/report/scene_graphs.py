@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from capeval.metrics.scene_graphs import SceneGraph
 
-__all__ = ["drawn"]
+__all__ = ["draw_graph"]
 
 _LINE, _PADDING, _GAP = 18, 6, 14
 # Widths in pixels: a letter of a label, a letter of a name, the smallest and the largest box.
@@ -45,7 +45,7 @@ class _Layout:
     label: int
 
 
-def drawn(graph: SceneGraph, title: str) -> Markup:
+def draw_graph(graph: SceneGraph, title: str) -> Markup:
     """Draw a scene graph as SVG for a page.
 
     Args:

@@ -15,13 +15,13 @@ from capeval.data.scores import FloatArray
 from capeval.report.figures import COLORS, STYLE, to_svg
 from capeval.report.tables import System
 
-__all__ = ["bars", "spread"]
+__all__ = ["plot_bars", "plot_distributions"]
 
 _PUBLISHED = "#9a9a9a"
 _BINS = 25
 
 
-def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
+def plot_bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
     """Plot the corpus scores: one panel per score, one bar per system with interval."""
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
@@ -70,7 +70,7 @@ def _plot_panel(
     panel.invert_yaxis()
 
 
-def spread(systems: Sequence[System]) -> Markup:
+def plot_distributions(systems: Sequence[System]) -> Markup:
     """Plot the distribution of image scores: one panel per score, one line per system."""
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)

@@ -14,7 +14,7 @@ from capeval.scoring.report import Report
 if TYPE_CHECKING:
     from capeval.scoring.significance import Comparison, Interval
 
-__all__ = ["Cell", "Grid", "System", "comparison", "per_image", "scores"]
+__all__ = ["Cell", "Grid", "System", "create_comparison_table", "create_image_table", "create_score_table"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +66,7 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
-def scores(
+def create_score_table(
     systems: Sequence[System],
     published: Mapping[str, Mapping[str, float]] | None = None,
     *,
@@ -124,7 +124,7 @@ def _iter_unscored_notes(systems: Sequence[System]) -> Iterator[str]:
         yield from (f"{named}{note}" for note in system.report.unscored_notes())
 
 
-def per_image(systems: Sequence[System]) -> Grid:
+def create_image_table(systems: Sequence[System]) -> Grid:
     """Create a table of scores per image, with one row per system and image.
 
     Raises:
@@ -140,7 +140,9 @@ def per_image(systems: Sequence[System]) -> Grid:
     return Grid(columns=("System", "image_id", *names), rows=tuple(rows), notes=notes)
 
 
-def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()) -> Grid:
+def create_comparison_table(
+    comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()
+) -> Grid:
     """Create a table that compares two systems, with one row per score.
 
     Args:

@@ -7,20 +7,20 @@ from typing import Any
 
 import jinja2
 
-from capeval.report.exporters import parts
+from capeval.report.exporters import format_cell_parts
 
-__all__ = ["rendered", "resource"]
+__all__ = ["read_resource", "render_template"]
 
 
-def rendered(name: str, **values: Any) -> str:
+def render_template(name: str, **values: Any) -> str:
     """Render a template; values are escaped unless they are `Markup`."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["parts"] = parts
-    return environment.from_string(resource(name)).render(**values)
+    environment.filters["parts"] = format_cell_parts
+    return environment.from_string(read_resource(name)).render(**values)
 
 
-def resource(name: str) -> str:
+def read_resource(name: str) -> str:
     """Return the text of a file in this package."""
     return (files("capeval.report") / name).read_text("utf-8")

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capeval.report.exporters import number_columns, printable, shown
+from capeval.report.exporters import escape_controls, find_number_columns, format_cell
 from capeval.report.tables import Grid
 
-__all__ = ["table"]
+__all__ = ["format_table"]
 
 _BOLD, _ITALIC, _PLAIN = "\x1b[1m", "\x1b[3m", "\x1b[0m"
 
 
-def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
+def format_table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
     """Format a table with right-aligned numbers.
 
     Args:
@@ -23,9 +23,9 @@ def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
         title: A line above the table.
         styled: Whether the header and the best of each column are bold, and the title italic.
     """
-    right = number_columns(grid)
-    header = [printable(name) for name in grid.columns]
-    texts = [[shown(cell) for cell in row] for row in grid.rows]
+    right = find_number_columns(grid)
+    header = [escape_controls(name) for name in grid.columns]
+    texts = [[format_cell(cell) for cell in row] for row in grid.rows]
     widths = [max(map(_measure_width, column)) for column in zip(header, *texts, strict=True)]
     lines = [
         _format_line(header, widths, right, [styled] * len(header)),

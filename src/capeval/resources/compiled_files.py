@@ -18,10 +18,17 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval.errors import CapevalWarning, OptionError, ResourceError
 
-__all__ = ["CACHE", "CompiledResource", "cache_folder", "compiled_file", "is_sound", "temporary_folder"]
+__all__ = [
+    "CACHE",
+    "CompiledResource",
+    "cache_folder",
+    "ensure_compiled_file",
+    "is_intact",
+    "temporary_folder",
+]
 
 CACHE = "CAPEVAL_CACHE"
 """The environment variable with the folder of compiled files."""
@@ -86,7 +93,9 @@ def temporary_folder() -> Path:
     return folder
 
 
-def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False) -> Path:
+def ensure_compiled_file(
+    path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False
+) -> Path:
     """Return the path of a compiled file; compile it if it is missing or damaged.
 
     If several processes request it at once, one compiles it and the others wait. A warning names a damaged
@@ -103,24 +112,24 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, ag
         ResourceError: The sources are missing or damaged.
         OSError: The folder is not writable.
     """
-    if not again and is_sound(path, opened):
+    if not again and is_intact(path, opened):
         return path
     from filelock import FileLock
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock")):
-        damaged = path.exists() and not is_sound(path, opened)
+        damaged = path.exists() and not is_intact(path, opened)
         if damaged:
             warnings.warn(f"{path} is damaged and will be compiled again", CapevalWarning, stacklevel=2)
         if again or damaged or not path.exists():
             content = compiled()
-            with written_whole(path) as file:
+            with atomic_write(path) as file:
                 file.write(content)
             _write_record(path)
     return path
 
 
-def is_sound(path: Path, opened: Open) -> bool:
+def is_intact(path: Path, opened: Open) -> bool:
     """Return whether a compiled file is intact; read all of it only if it changed."""
     try:
         state = _read_state(path)
@@ -145,5 +154,5 @@ def _get_record_path(path: Path) -> Path:
 
 def _write_record(path: Path) -> None:
     # Errors are ignored: without the record, the file is verified in full next time.
-    with suppress(OSError), written_whole(_get_record_path(path)) as file:
+    with suppress(OSError), atomic_write(_get_record_path(path)) as file:
         file.write(json.dumps(_read_state(path)).encode())

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
-from capeval._internal.atomic_write import written_whole
-from capeval._internal.validation import checked_flag, checked_text
+from capeval._internal.atomic_write import atomic_write
+from capeval._internal.validation import checked_text, validate_flag
 from capeval.data.captions import ReferencesLike
 from capeval.errors import FormatError, FormatErrorKind, OptionError, ResourceError
-from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenized
+from capeval.tokenizers import TokenizedReferences, Tokenizer, as_tokenized
 
 __all__ = ["DocumentFrequencies"]
 
@@ -76,9 +76,9 @@ class DocumentFrequencies:
             OptionError: `tokenizer` is not a `Tokenizer`, or differs from the tokenizer of tokenized
                 references; `stem` is not True or False; or `name` is not a string.
         """
-        checked_flag("stem", stem)
+        validate_flag("stem", stem)
         checked_text("name", name)
-        tokens = tokenized(references, tokenizer).native
+        tokens = as_tokenized(references, tokenizer).native
         native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
         return cls(native, name=name, stem=stem)
 
@@ -143,7 +143,7 @@ class DocumentFrequencies:
         }
         for order in _ORDERS:
             arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @classmethod
@@ -161,7 +161,7 @@ class DocumentFrequencies:
             OSError: The file can't be read.
             OptionError: `by_path` is not True or False.
         """
-        if checked_flag("by_path", by_path):
+        if validate_flag("by_path", by_path):
             loaded = cls.load(path)
             loaded._path = Path(path).absolute()
             return loaded

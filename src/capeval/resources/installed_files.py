@@ -7,7 +7,7 @@ from pathlib import Path
 
 from capeval.errors import ResourceError
 
-__all__ = ["INSTALL", "REINSTALL", "installed_file", "installed_folders"]
+__all__ = ["INSTALL", "REINSTALL", "find_installed_file", "find_installed_folders"]
 
 INSTALL = "pip install 'capeval[coco]'"
 """The command that installs `pycocoevalcap`."""
@@ -16,7 +16,7 @@ REINSTALL = "pip install --force-reinstall pycocoevalcap==1.2"
 """The command that replaces a damaged `pycocoevalcap`."""
 
 
-def installed_folders() -> list[Path]:
+def find_installed_folders() -> list[Path]:
     """Return the folders of `pycocoevalcap`; none if it is not installed."""
     # The package has no __init__.py, so its spec has search locations but no origin. It is not imported,
     # because that requires pycocotools.
@@ -24,7 +24,7 @@ def installed_folders() -> list[Path]:
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
-def installed_file(name: str, purpose: str) -> Path:
+def find_installed_file(name: str, purpose: str) -> Path:
     """Return the path of a file of the installed `pycocoevalcap`.
 
     Args:
@@ -34,7 +34,7 @@ def installed_file(name: str, purpose: str) -> Path:
     Raises:
         ResourceError: The package or the file is missing; the message names the command to run.
     """
-    places = installed_folders()
+    places = find_installed_folders()
     for place in places:
         if (place / name).is_file():
             return place / name

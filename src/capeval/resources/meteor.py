@@ -18,18 +18,18 @@ from capeval.resources.compiled_files import (
     CACHE,
     CompiledResource,
     cache_folder,
-    compiled_file,
-    is_sound,
+    ensure_compiled_file,
+    is_intact,
     temporary_folder,
 )
-from capeval.resources.installed_files import REINSTALL, installed_file
+from capeval.resources.installed_files import REINSTALL, find_installed_file
 
 __all__ = [
     "PARAPHRASES",
-    "compiled_tables",
-    "found_tables",
-    "meteor_tables",
-    "opened_tables",
+    "ensure_tables",
+    "find_tables",
+    "load_tables",
+    "open_tables",
     "synonym_texts",
 ]
 
@@ -53,7 +53,7 @@ Progress = Callable[[int], object]
 
 
 @cache
-def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
+def load_tables(folder: Path | None = None) -> _native.MeteorTables:
     """Open the tables, once per process; compile them if they are missing.
 
     Args:
@@ -63,11 +63,11 @@ def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
         ResourceError: The sources are missing or damaged.
         OSError: `folder` is not writable.
     """
-    return _native.MeteorTables.open(compiled_tables(folder))
+    return _native.MeteorTables.open(ensure_tables(folder))
 
 
 @cache
-def opened_tables(path: Path) -> _native.MeteorTables:
+def open_tables(path: Path) -> _native.MeteorTables:
     """Memory-map the tables in a file, once per process.
 
     Raises:
@@ -82,17 +82,17 @@ def opened_tables(path: Path) -> _native.MeteorTables:
         ) from None
 
 
-def found_tables() -> CompiledResource | None:
+def find_tables() -> CompiledResource | None:
     """Return the tables in the user's cache folder, or None if missing or damaged."""
     path = cache_folder() / _NAME
-    if not is_sound(path, _native.MeteorTables.open):
+    if not is_intact(path, _native.MeteorTables.open):
         return None
     from zlib import crc32
 
     return CompiledResource(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
 
 
-def compiled_tables(
+def ensure_tables(
     folder: Path | None = None, progress: Progress | None = None, *, again: bool = False
 ) -> Path:
     """Return the path of the compiled tables; compile them if missing or damaged.
@@ -110,7 +110,7 @@ def compiled_tables(
     compiled = cache(lambda: _compile(progress or (lambda _: None)))
     path = (folder or cache_folder()) / _NAME
     try:
-        return compiled_file(path, _native.MeteorTables.open, compiled, again=again)
+        return ensure_compiled_file(path, _native.MeteorTables.open, compiled, again=again)
     except OSError as error:
         if folder is not None:
             raise
@@ -122,13 +122,13 @@ def compiled_tables(
             # The warning's location is this line for all callers, so it is shown once.
             stacklevel=1,
         )
-        return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
+        return ensure_compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
 
 
 def _compile(progress: Progress) -> bytes:
     from zlib import crc32
 
-    paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
+    paraphrases = find_installed_file(_PARAPHRASES, _PURPOSE)
     checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _make_damaged_error(
@@ -154,7 +154,7 @@ def _read_texts() -> dict[str, bytes]:
     import zipfile
     import zlib
 
-    jar = installed_file(_JAR, _PURPOSE)
+    jar = find_installed_file(_JAR, _PURPOSE)
     texts = {}
     try:
         with zipfile.ZipFile(jar) as archive:

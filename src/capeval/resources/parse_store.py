@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capeval._internal.validation import checked_integer
+from capeval._internal.validation import validate_integer
 from capeval.errors import CapevalWarning, ResourceError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class ParseStore:
 
     def __init__(self, path: str | Path, *, limit: int = 2**30) -> None:
         self.path = Path(path)
-        self.limit = checked_integer("limit", limit, _SMALLEST_LIMIT)
+        self.limit = validate_integer("limit", limit, _SMALLEST_LIMIT)
 
     def __repr__(self) -> str:
         return f"ParseStore({str(self.path)!r}, limit={self.limit})"

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from capeval import _native
 from capeval._internal.progress import report_progress
 from capeval.errors import ResourceError
-from capeval.resources.compiled_files import CompiledResource, cache_folder, compiled_file, is_sound
-from capeval.resources.installed_files import INSTALL, installed_folders
+from capeval.resources.compiled_files import CompiledResource, cache_folder, ensure_compiled_file, is_intact
+from capeval.resources.installed_files import INSTALL, find_installed_folders
 from capeval.resources.meteor import synonym_texts
 from capeval.resources.parse_store import ParseStore
 
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["RUN", "compiled_model", "found_model", "opened_model", "spice_model", "store_in"]
+__all__ = ["RUN", "ensure_model", "find_model", "load_model", "open_model", "store_in"]
 
 RUN = "capeval resources spice"
 """The command that builds the model."""
@@ -65,7 +65,7 @@ _JARS = {
 
 
 @cache
-def spice_model() -> _native.SpiceModel:
+def load_model() -> _native.SpiceModel:
     """Open the model, once per process.
 
     Raises:
@@ -81,7 +81,7 @@ def spice_model() -> _native.SpiceModel:
 
 
 @cache
-def opened_model(path: Path) -> _native.SpiceModel:
+def open_model(path: Path) -> _native.SpiceModel:
     """Memory-map the model in a file, once per process.
 
     Raises:
@@ -93,7 +93,7 @@ def opened_model(path: Path) -> _native.SpiceModel:
         raise ResourceError(f"cannot open SPICE's model in {path} ({error}); build it with `{RUN}`") from None
 
 
-def found_model() -> CompiledResource | None:
+def find_model() -> CompiledResource | None:
     """Return the model that scoring uses, or None if missing or damaged."""
     path = _find_path()
     if path is None:
@@ -103,14 +103,14 @@ def found_model() -> CompiledResource | None:
 
 def _find_path() -> Path | None:
     """Return the first intact model: an installed one, or one in the cache folder."""
-    return next((path for path in _list_model_paths() if is_sound(path, _native.SpiceModel.open)), None)
+    return next((path for path in _list_model_paths() if is_intact(path, _native.SpiceModel.open)), None)
 
 
 def _list_model_paths() -> tuple[Path, ...]:
     return (*_find_packaged(), cache_folder() / _NAME)
 
 
-def compiled_model(
+def ensure_model(
     jar: Path | None = None, folder: Path | None = None, *, fetch: bool = False, again: bool = False
 ) -> Path:
     """Return the path of the compiled model; compile it if it is missing or damaged.
@@ -128,7 +128,7 @@ def compiled_model(
         OSError: The folder is not writable.
     """
     path = (folder or cache_folder()) / _NAME
-    return compiled_file(path, _native.SpiceModel.open, lambda: _compile(jar, fetch), again=again)
+    return ensure_compiled_file(path, _native.SpiceModel.open, lambda: _compile(jar, fetch), again=again)
 
 
 def store_in(folder: Path) -> ParseStore:
@@ -185,7 +185,7 @@ def _find_jar(role: str, given: Path | None, fetch: bool) -> Path:
 def _list_folders(given: Path | None) -> list[Path]:
     """Return the folders to search for jars."""
     places = [] if given is None else [given.parent if given.is_file() else given]
-    for folder in installed_folders():
+    for folder in find_installed_folders():
         places += [folder / "spice" / "lib", folder / "spice"]
     return [*places, _get_maven_repository() / _MAVEN_FOLDER]
 

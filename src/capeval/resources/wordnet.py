@@ -9,7 +9,7 @@ from pathlib import Path
 from capeval.errors import ResourceError
 from capeval.formats.word_classes import WORD_CLASSES
 
-__all__ = ["wordnet_classes"]
+__all__ = ["classify_words"]
 
 # Words of closed classes. WordNet does not contain these classes, but lists some of the words as rare nouns
 # (such as "as" for arsenic).
@@ -62,7 +62,7 @@ _SHARES = {
 }
 
 
-def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
+def classify_words(words: Iterable[str], folder: str | Path) -> dict[str, str]:
     """Return the most frequent class of each word in WordNet's tagged texts.
 
     WordNet counts the tagged occurrences of each sense of a base form. The singular of a noun receives three

@@ -7,16 +7,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike, rows_of
+from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike, find_rows
 from capeval.data.scores import Scores
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import SWAPPED, first_few, one_candidate
+from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
-from capeval.scoring.report import Report, report_from
-from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized, unknown_images
+from capeval.scoring.report import Report, create_report
+from capeval.tokenizers import (
+    TokenizedCandidates,
+    TokenizedReferences,
+    Tokenizer,
+    as_tokenized,
+    unknown_images,
+)
 
-__all__ = ["Evaluator", "Subsets", "evaluate", "problems"]
+__all__ = ["Evaluator", "Subsets", "evaluate", "list_problems"]
 
 Subsets: TypeAlias = (
     Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
@@ -78,11 +84,11 @@ class Evaluator:
         tokenizer: Tokenizer | None = None,
     ) -> None:
         resolved = resolve(metrics)
-        self._tokens = tokenized(references, tokenizer)
+        self._tokens = as_tokenized(references, tokenizer)
         self.references = self._tokens.references
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
 
-    def tokenized(self, candidates: CandidatesLike) -> TokenizedCandidates:
+    def tokenize(self, candidates: CandidatesLike) -> TokenizedCandidates:
         """Tokenize candidates for all evaluators with the same tokenized references.
 
         Args:
@@ -92,7 +98,7 @@ class Evaluator:
             CaptionError: `candidates` are not captions by image.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        return self._tokens.candidates(matched(self.references, Candidates(candidates)))
+        return self._tokens.candidates(match_candidates(self.references, Candidates(candidates)))
 
     def evaluate(
         self,
@@ -103,7 +109,7 @@ class Evaluator:
         """Score one candidate per image.
 
         Args:
-            candidates: Mapping of image ids to candidates, or the result of `tokenized`.
+            candidates: Mapping of image ids to candidates, or the result of `tokenize`.
             subsets: Mapping of subset names to image ids; each subset is also scored separately.
 
         Raises:
@@ -122,7 +128,7 @@ class Evaluator:
             )
         # Checked before scoring, so that an invalid subset fails early.
         rows = {
-            name: rows_of(self.references.image_ids, images, f"subset {name!r}")
+            name: find_rows(self.references.image_ids, images, f"subset {name!r}")
             for name, images in (subsets or {}).items()
         }
         tokens = self._match_tokens(candidates)
@@ -131,32 +137,32 @@ class Evaluator:
             for prepared in self._prepared
         )
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
-        return report_from(self.references.image_ids, scores, subset_scores)
+        return create_report(self.references.image_ids, scores, subset_scores)
 
     def _match_tokens(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
         """Return tokenized candidates in the order of the references."""
         if isinstance(candidates, Candidates):
-            return self.tokenized(candidates)
+            return self.tokenize(candidates)
         if candidates.references is not self._tokens:
             raise MismatchError(
                 "the candidates were tokenized for different references; tokenize them with"
-                " `evaluator.tokenized(candidates)`"
+                " `evaluator.tokenize(candidates)`"
             )
         if candidates.image_ids != self.references.image_ids:
             raise MismatchError(
                 "tokenized candidates must be one per image, in the order of the references; tokenize them"
-                " with `evaluator.tokenized(candidates)`"
+                " with `evaluator.tokenize(candidates)`"
             )
         return candidates
 
 
-def matched(references: References, candidates: Candidates) -> Candidates:
+def match_candidates(references: References, candidates: Candidates) -> Candidates:
     """Return the candidates in the order of the references.
 
     Raises:
         MismatchError: The images differ, or an image has several candidates.
     """
-    messages = problems(references, candidates)
+    messages = list_problems(references, candidates)
     if messages:
         raise MismatchError("; ".join(messages))
     positions = references.native.positions_in(candidates.native)
@@ -165,14 +171,16 @@ def matched(references: References, candidates: Candidates) -> Candidates:
     return Candidates.from_native(candidates.native.select(positions.tolist()))
 
 
-def problems(references: References, candidates: Candidates) -> list[str]:
+def list_problems(references: References, candidates: Candidates) -> list[str]:
     """Return the errors that prevent scoring; empty if each image has one candidate."""
     messages = []
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:
         image = candidates.image_ids[several[0]]
         swapped = references.counts.max() == 1 and candidates.counts.min() > 1
-        messages.append(one_candidate(image, len(candidates[image])) + (f"; {SWAPPED}" if swapped else ""))
+        messages.append(
+            describe_several_candidates(image, len(candidates[image])) + (f"; {SWAPPED}" if swapped else "")
+        )
     unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
     if unknown.size:
         messages.append(unknown_images(candidates, references, unknown.tolist()))
@@ -183,7 +191,7 @@ def problems(references: References, candidates: Candidates) -> list[str]:
         missing = unknown
     if missing.size:
         images = [references.image_ids[position] for position in missing.tolist()]
-        messages.append(f"{first_few(images)} among the references but not among the candidates")
+        messages.append(f"{format_images(images)} among the references but not among the candidates")
     return messages
 
 

@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval._internal.notebook_html import html_table
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray, Scores, Signature
 from capeval.errors import UnscoredWarning
-from capeval.errors.messages import listed, shown_score
-from capeval.formats.io.json import without_nan
-from capeval.metrics.base import Metric, unscored_images
-from capeval.metrics.registry import metric_keys
+from capeval.errors.messages import format_names, format_score
+from capeval.formats.io.json import replace_nan
+from capeval.metrics.base import Metric, get_unscored_warning
+from capeval.metrics.registry import list_metric_keys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class Report:
         for metric, _ in self.scores:
             lines.append(", ".join(f"{name} {self._format_score(name)}" for name in metric.names))
         if self.subsets:
-            lines.append(f"subsets {listed(list(self.subsets))}")
+            lines.append(f"subsets {format_names(list(self.subsets))}")
         lines += self.unscored_notes()
         return "<" + "\n ".join(lines) + ">"
 
@@ -68,7 +68,11 @@ class Report:
         """Return a table for notebooks, with one row per score and one column per subset."""
         columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
         rows = [
-            (name, self._format_score(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
+            (
+                name,
+                self._format_score(name),
+                *(format_score(scores[name]) for scores in self.subsets.values()),
+            )
             for name in self.corpus
         ]
         signatures = [str(signature) for signature in self.signatures.values()]
@@ -111,10 +115,10 @@ class Report:
 
     def _format_score(self, name: str) -> str:
         interval = self.intervals.get(name)
-        score = shown_score(self.corpus[name])
+        score = format_score(self.corpus[name])
         if interval is None:
             return score
-        return f"{score} [{shown_score(interval.low)}, {shown_score(interval.high)}]"
+        return f"{score} [{format_score(interval.low)}, {format_score(interval.high)}]"
 
     def with_intervals(self, *, samples: int = 1000, level: float = 0.95, seed: int = 0) -> Report:
         """Return the report with bootstrap intervals.
@@ -182,7 +186,7 @@ class Report:
         }
         if per_image:
             columns = {
-                name: [without_nan(each) for each in values.tolist()]
+                name: [replace_nan(each) for each in values.tolist()]
                 for name, values in self.per_image.items()
             }
             report["per_image"] = [
@@ -200,7 +204,7 @@ class Report:
         try:
             import pandas as pd
         except ImportError as error:
-            raise missing_package("to_pandas needs", error) from None
+            raise make_missing_package_error("to_pandas needs", error) from None
         return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
 
     def to_polars(self) -> pl.DataFrame:
@@ -214,7 +218,7 @@ class Report:
         try:
             import polars as pl
         except ImportError as error:
-            raise missing_package("to_polars needs", error) from None
+            raise make_missing_package_error("to_polars needs", error) from None
         return pl.DataFrame(self._get_columns())
 
     def to_arrow(self) -> pa.Table:
@@ -228,7 +232,7 @@ class Report:
         try:
             import pyarrow as pa
         except ImportError as error:
-            raise missing_package("to_arrow needs", error) from None
+            raise make_missing_package_error("to_arrow needs", error) from None
         return pa.table(self._get_columns())
 
     def _get_columns(self) -> dict[str, Any]:
@@ -245,19 +249,19 @@ class Report:
             OSError: The file can't be written.
         """
         text = json.dumps(self.to_dict(per_image=per_image), indent=2, ensure_ascii=False, allow_nan=False)
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(text.encode() + b"\n")
 
 
-def report_from(
+def create_report(
     image_ids: tuple[ImageId, ...],
     scores: tuple[tuple[Metric, Scores], ...],
     subsets: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Report:
     """Create a report from the scores of each metric."""
-    keys = metric_keys([metric for metric, _ in scores])
+    keys = list_metric_keys([metric for metric, _ in scores])
     unscored = {
-        key: unscored_images(metric, part.statistics, image_ids)
+        key: get_unscored_warning(metric, part.statistics, image_ids)
         for key, (metric, part) in zip(keys, scores, strict=True)
     }
     return Report(
@@ -272,7 +276,7 @@ def report_from(
 
 
 def _replace_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: without_nan(score) for name, score in scores.items()}
+    return {name: replace_nan(score) for name, score in scores.items()}
 
 
 def _signature_to_dict(signature: Signature) -> dict[str, Any]:

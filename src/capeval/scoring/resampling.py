@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator, resample_counts
+from capeval._internal.random import draw_resample_counts, make_generator
 from capeval.data.scores import FloatArray
 from capeval.metrics.base import Metric
 
@@ -19,13 +19,13 @@ _CHUNK = 2_000_000
 
 def draw_resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Yield chunks of bootstrap resamples: the number of draws of each image."""
-    rng = generator(seed, 0)
-    return _draw_weights(images, samples, lambda: resample_counts(images, rng))
+    rng = make_generator(seed, 0)
+    return _draw_weights(images, samples, lambda: draw_resample_counts(images, rng))
 
 
 def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Yield chunks of random swaps: 1 for images with swapped candidates, else 0."""
-    rng = generator(seed, 1)
+    rng = make_generator(seed, 1)
     return _draw_weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
 
 

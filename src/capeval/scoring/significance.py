@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.notebook_html import html_table
-from capeval._internal.validation import checked_choice, checked_integer, checked_level
-from capeval.data.captions import ImageId, rows_of
+from capeval._internal.validation import validate_choice, validate_integer, validate_level
+from capeval.data.captions import ImageId, find_rows
 from capeval.data.scores import FloatArray, Scores
 from capeval.errors import MismatchError, UnscoredWarning
-from capeval.errors.messages import shown_score
+from capeval.errors.messages import format_score
 from capeval.metrics.base import Metric
 from capeval.scoring.resampling import (
     chunk_sizes,
@@ -31,10 +31,10 @@ from capeval.scoring.resampling import (
 )
 
 __all__ = [
+    "BootstrapScore",
     "Comparison",
     "Comparisons",
     "Interval",
-    "Resampled",
     "Resampler",
     "SystemScores",
     "bootstrap",
@@ -152,8 +152,8 @@ class Comparisons(dict[str, Comparison]):
         return [
             (
                 name,
-                shown_score(each.a),
-                shown_score(each.b),
+                format_score(each.a),
+                format_score(each.b),
                 f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]",
                 f"{each.p_value:.4f}",
             )
@@ -162,7 +162,7 @@ class Comparisons(dict[str, Comparison]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Resampled:
+class BootstrapScore:
     """A corpus score and its bootstrap replicates.
 
     With the same number of images, in the same order, and the same seed, the resamples are the same for every
@@ -189,7 +189,7 @@ class Resampled:
         Raises:
             OptionError: `level` is not a number between 0 and 1.
         """
-        checked_level("level", level)
+        validate_level("level", level)
         low, high = _compute_interval(self.values.astype(np.float64, copy=False), level)
         return Interval(
             score=self.score,
@@ -203,7 +203,7 @@ class Resampled:
 
 def resample(
     report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
-) -> dict[str, Resampled]:
+) -> dict[str, BootstrapScore]:
     """Compute the corpus scores of bootstrap resamples (Efron 1979).
 
     Images are drawn with replacement. All scores share the same resamples, and the values of a score do not
@@ -249,7 +249,7 @@ class Resampler:
 
     def resample(
         self, report: SystemScores, *, images: Iterable[ImageId] | None = None
-    ) -> dict[str, Resampled]:
+    ) -> dict[str, BootstrapScore]:
         """Compute the corpus scores of a report's resamples, like `resample`.
 
         Args:
@@ -304,7 +304,7 @@ def bootstrap(
         MismatchError: The report has no scores for one of the images.
         OptionError: An option has an invalid value.
     """
-    checked_level("level", level)
+    validate_level("level", level)
     resampled = resample(report, samples=samples, seed=seed, images=images)
     return {name: score.interval(level=level) for name, score in resampled.items()}
 
@@ -348,9 +348,9 @@ def compare(
         MismatchError: The two reports differ in images, references, metrics or options.
         OptionError: An option has an invalid value.
     """
-    checked_choice("method", method, get_args(Method))
+    validate_choice("method", method, get_args(Method))
     _check_options(samples, seed)
-    checked_level("level", level)
+    validate_level("level", level)
     metrics, first, second = _pair_statistics(a, b)
     images, count = len(a.image_ids), len(metrics)
     exclusions = _list_exclusions(a, b)
@@ -363,7 +363,7 @@ def compare(
             name,
             difference(
                 *(
-                    Resampled(
+                    BootstrapScore(
                         name=name,
                         score=scores[name],
                         values=values[:, i],
@@ -388,7 +388,7 @@ def compare(
     return comparisons
 
 
-def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison:
+def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> Comparison:
     """Test whether two systems differ by their resampled scores, like `compare`.
 
     The test is `bootstrap`.
@@ -402,7 +402,7 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
         MismatchError: The two differ in score, number of resamples or seed.
         OptionError: `level` is not a number between 0 and 1.
     """
-    checked_level("level", level)
+    validate_level("level", level)
     if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
         both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
         raise MismatchError(f"resampled scores must have the same name, samples and seed (got {both})")
@@ -427,8 +427,8 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
 
 
 def _check_options(samples: object, seed: object) -> None:
-    checked_integer("samples", samples, 1)
-    checked_integer("seed", seed, 0)
+    validate_integer("samples", samples, 1)
+    validate_integer("seed", seed, 0)
 
 
 def _resample_scores(
@@ -436,13 +436,13 @@ def _resample_scores(
     images: Iterable[ImageId] | None,
     seed: int,
     weights: Callable[[int], Iterator[FloatArray]],
-) -> dict[str, Resampled]:
+) -> dict[str, BootstrapScore]:
     """Resample the scores of a report; `weights` draws resamples of N images."""
     metrics = [metric for metric, _ in report.scores]
     statistics = [scores.statistics for _, scores in report.scores]
     count = len(report.image_ids)
     if images is not None:
-        rows = rows_of(report.image_ids, images, "'images'")
+        rows = find_rows(report.image_ids, images, "'images'")
         statistics, count = [each[rows] for each in statistics], len(rows)
     resampled = {}
     for metric, own, values in zip(
@@ -450,7 +450,7 @@ def _resample_scores(
     ):
         scores = metric.aggregate(own.sum(axis=0))
         for i, name in enumerate(metric.names):
-            resampled[name] = Resampled(
+            resampled[name] = BootstrapScore(
                 name=name,
                 score=float(scores[i]),
                 values=values[:, i],

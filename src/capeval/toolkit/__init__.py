@@ -1,31 +1,31 @@
 """Helpers for capeval's own distributions; they may change in any minor version."""
 
-from capeval._internal.atomic_write import written_whole
-from capeval._internal.csv_escape import original, plain_row
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.atomic_write import atomic_write
+from capeval._internal.csv_escape import escape_row, unescape_cell
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
-from capeval._internal.progress import progress_to, report_progress
+from capeval._internal.progress import report_progress, send_progress_to
 from capeval._internal.validation import (
-    checked_choice,
-    checked_flag,
-    checked_integer,
-    checked_number,
-    checked_positive,
+    validate_choice,
+    validate_flag,
+    validate_integer,
+    validate_number,
+    validate_positive,
 )
 
 __all__ = [
     "DuplicateNameError",
     "PluginGroup",
     "Registry",
-    "checked_choice",
-    "checked_flag",
-    "checked_integer",
-    "checked_number",
-    "checked_positive",
-    "missing_package",
-    "original",
-    "plain_row",
-    "progress_to",
+    "atomic_write",
+    "escape_row",
+    "make_missing_package_error",
     "report_progress",
-    "written_whole",
+    "send_progress_to",
+    "unescape_cell",
+    "validate_choice",
+    "validate_flag",
+    "validate_integer",
+    "validate_number",
+    "validate_positive",
 ]

@@ -15,7 +15,7 @@ from capeval.cli.app import app
 from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
 from capeval.report import System
 from capeval.report.browser import ImageDetails, browser_data
-from capeval.report.images import embedded
+from capeval.report.images import embed_pictures
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
 REFERENCES = References({1: ["A dog by a Fire-Hydrant"], 2: ["Two dogs"], 3: ["a cat"]})
@@ -123,6 +123,8 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
 
 def test_a_picture_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        embedded({1: "1.jpg"}, tmp_path / "page.html")
+        embed_pictures({1: "1.jpg"}, tmp_path / "page.html")
     (tmp_path / "a b.JPG").write_bytes(PIXEL)
-    assert embedded({1: "a%20b.JPG"}, tmp_path / "page.html")[1].startswith("data:image/jpeg;base64,R0lG")
+    assert embed_pictures({1: "a%20b.JPG"}, tmp_path / "page.html")[1].startswith(
+        "data:image/jpeg;base64,R0lG"
+    )

@@ -183,9 +183,7 @@ def test_pictures_in_the_report(files: Path) -> None:
     (files / "photos" / "photo 2.jpg").touch()
     output("score", *paths, "--report", page, "--images", files / "photos")
     assert '"before":"photos/photo%202.jpg"' in page.read_text()
-    assert refusal("score", *paths, "--images", "x/{id}").endswith(
-        "--images requires --report FILE\n"
-    )
+    assert refusal("score", *paths, "--images", "x/{id}").endswith("--images requires --report FILE\n")
     assert "must be a folder, or a pattern" in refusal(
         "score", *paths, "--report", page, "--images", "nowhere"
     )

@@ -104,13 +104,17 @@ def test_columns_are_asked_for_and_named(files: Path) -> None:
     (files / "both.csv").write_text("id,caption,model\n1,a,b\n2,c,d\n")
     message = refusal("score", files / "both.csv", odd, "--id-column=key", "--caption-column=model")
     assert (
-        "(got 'caption', 'model'); set it with 'caption_column' (on the command line: --reference-c" in message
+        "(got 'caption', 'model'); set it with 'caption_column' (on the command line: --reference-c"
+        in message
     )
 
 
 def test_splits_are_asked_for_and_named(files: Path) -> None:
     message = refusal("score", files / "dataset.json", files / "results.json")
-    assert "has the splits 'test', 'train'; select one or more with 'split' (on the command line: --split)" in message
+    assert (
+        "has the splits 'test', 'train'; select one or more with 'split' (on the command line: --split)"
+        in message
+    )
     message = refusal("score", files / "dataset.json", files / "results.json", "--split", "test,train")
     assert "image 3 is among the references but not among the candidates" in message
     message = refusal("score", files / "references.json", files / "results.json", "--split", "test")

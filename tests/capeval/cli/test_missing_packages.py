@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from capeval._internal.optional_packages import install_command, missing_package
+from capeval._internal.optional_packages import install_command, make_missing_package_error
 from capeval.errors import DependencyError
 from tests.base_install import ADDED, SOURCE, BaseInstall
 from tests.every_command import COMMANDS
@@ -208,7 +208,7 @@ def test_the_extra_that_is_named_contains_each_module() -> None:
     assert {"PIL", "allauth", "django", "h5py", "jinja2", "jwt", "pydantic", "torch"} <= modules
     # `_typeshed` exists for type checkers only.
     for module in modules - _closure("capeval", "") - {"_typeshed", "datasets", "evaluate"}:
-        error = missing_package("it needs", ModuleNotFoundError(name=f"{module}_"))
+        error = make_missing_package_error("it needs", ModuleNotFoundError(name=f"{module}_"))
         assert not isinstance(error, DependencyError)
         command = _command(module)
         assert command, module

@@ -16,7 +16,7 @@ from capeval.cli.toolkit.resource_setup import STORE
 from capeval.metrics.spice import Spice
 from capeval.resources.compiled_files import CACHE
 from capeval.resources.parse_store import ParseStore
-from capeval.resources.spice import compiled_model, found_model, spice_model
+from capeval.resources.spice import ensure_model, find_model, load_model
 from tests.capeval.cli.test_cli import output, refusal, run
 from tests.spice_model import NEEDS_MODEL
 from tests.waiting import PATIENCE, wait_until
@@ -62,9 +62,8 @@ def test_without_the_model_every_command_says_in_one_line_what_to_run(
         ["scene-graph", files / "captions.txt"],
     ]
     for command in commands:
-        assert (
-            "SPICE requires a parser model; to build it once, run `capeval resources spice`"
-            in (refusal(*command, env=nothing_made))
+        assert "SPICE requires a parser model; to build it once, run `capeval resources spice`" in (
+            refusal(*command, env=nothing_made)
         )
     message = refusal("score", references, a, "-m", "BLEU,SPICE", env=nothing_made)
     assert message.endswith("; to score without SPICE, use --metrics BLEU\n")
@@ -136,11 +135,11 @@ def test_a_damaged_model_is_named(tmp_path: Path) -> None:
 
 @NEEDS_MODEL
 def test_what_is_there_is_listed_with_its_size_and_fingerprint() -> None:
-    found = found_model()
+    found = find_model()
     assert found is not None
     row = json.loads(output("resources", "--format", "json"))[1]
     assert (row["path"], row["bytes"]) == (str(found.path), found.path.stat().st_size)
-    assert row["fingerprint"] == spice_model().fingerprint == found.fingerprint
+    assert row["fingerprint"] == load_model().fingerprint == found.fingerprint
     table = output("resources")
     assert found.fingerprint in table
     assert str(found.path) in table
@@ -150,7 +149,7 @@ def test_what_is_there_is_listed_with_its_size_and_fingerprint() -> None:
 
 
 def test_jars_that_are_not_there_are_refused_and_the_old_model_stays(tmp_path: Path) -> None:
-    before = found_model()
+    before = find_model()
     assert f"{tmp_path / 'none'} must be stanford-corenlp-3.6.0-models.jar, or a folder with it" in refusal(
         "resources", "spice", "--from", tmp_path / "none"
     )
@@ -165,7 +164,7 @@ def test_jars_that_are_not_there_are_refused_and_the_old_model_stays(tmp_path: P
         "cannot build SPICE's model: the models jar must be a zip file: " in said
         and f", {tmp_path / 'wrong.jar'}); delete or replace the wrong jar" in said
     ) or "SPICE's model requires stanford-corenlp-3.6.0.jar" in said
-    assert found_model() == before
+    assert find_model() == before
 
 
 @NEEDS_MODEL
@@ -174,12 +173,12 @@ def test_the_model_is_the_same_wherever_it_is_made(tmp_path: Path, nothing_made:
     if b"stanford-corenlp" in done.stderr:
         pytest.skip("LEFT OUT: CoreNLP's jars are not here, and Maven can't fetch them")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode().endswith(f"fingerprint {spice_model().fingerprint}\n")
+    assert done.stdout.decode().endswith(f"fingerprint {load_model().fingerprint}\n")
     made = next((tmp_path / "cache").rglob("spice*.tables"))
     changed = made.stat().st_mtime_ns
-    compiled_model(folder=made.parent)
+    ensure_model(folder=made.parent)
     assert made.stat().st_mtime_ns == changed
-    compiled_model(folder=made.parent, again=True)
+    ensure_model(folder=made.parent, again=True)
     assert made.stat().st_mtime_ns > changed
 
 

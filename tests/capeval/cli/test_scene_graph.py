@@ -8,7 +8,7 @@ from pathlib import Path
 
 from capeval import Spice
 from capeval.cli.commands import scene_graph
-from capeval.metrics.spice import scene_tuples, sentence_stages
+from capeval.metrics.spice import analyze_sentences, list_scene_tuples
 from tests.capeval.cli.test_cli import output, refusal
 from tests.spice_model import NEEDS_MODEL
 
@@ -36,7 +36,7 @@ def test_a_line_of_json_for_each_line() -> None:
     assert [line["caption"] for line in lines] == TEXT.split("\n")
     parsed = ["a man rides a red bike", "", "two dogs sleep"]
     assert [line["tuples"] for line in lines] == [
-        [list(parts) for parts in each] for each in scene_tuples(parsed)
+        [list(parts) for parts in each] for each in list_scene_tuples(parsed)
     ]
     assert lines[1]["tuples"] == []
 
@@ -46,7 +46,7 @@ def test_raw_captions_are_parsed_as_they_are_written() -> None:
     (man, _, _) = (json.loads(line) for line in raw.splitlines())
     # With its full stop the caption is a sentence to the parser, which tells the verb.
     assert ["man", "bike", "ride"] in man["tuples"]
-    assert man["tuples"] == [list(parts) for parts in scene_tuples([man["caption"]])[0]]
+    assert man["tuples"] == [list(parts) for parts in list_scene_tuples([man["caption"]])[0]]
 
 
 def test_stages_have_the_usual_forms() -> None:
@@ -69,7 +69,7 @@ def test_stages_have_the_usual_forms() -> None:
 
 def test_copies_of_words_are_empty_nodes() -> None:
     caption = "a man walks to and from the store"
-    (sentence,) = sentence_stages([caption])[0]
+    (sentence,) = analyze_sentences([caption])[0]
     assert any(end[1] for _, *ends in sentence.processed for end in ends), (
         "the sentence has no copy of a word"
     )
@@ -97,9 +97,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     )
     path.write_bytes(b"a dog\na \xff")
     assert "line 2 column 3: the byte 0xff is not UTF-8" in refusal("scene-graph", path)
-    assert "--stages requires --format jsonl (got --format text)" in refusal(
-        "scene-graph", path, "--stages"
-    )
+    assert "--stages requires --format jsonl (got --format text)" in refusal("scene-graph", path, "--stages")
 
 
 def test_the_longest_sentence_is_that_of_the_metric() -> None:

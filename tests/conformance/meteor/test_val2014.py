@@ -35,7 +35,7 @@ Images = tuple[list[str], list[list[str]]]
 @pytest.fixture(scope="module")
 def images() -> Images:
     """The tokens of one held-out caption of each image, and of its other captions."""
-    references, candidates = hold_out(coco.captions("val2014"), seed=0)
+    references, candidates = hold_out(coco.load_captions("val2014"), seed=0)
     lines = iter(tokenize([text for group in references.values() for text in group]))
     groups = [[" ".join(next(lines)) for _ in group] for group in references.values()]
     held = tokenize([group[0] for group in candidates.values()])

@@ -100,7 +100,7 @@ def captions(count: int, seed: int) -> list[str]:
 
 
 def _written(rng: random.Random) -> Iterator[str]:
-    references = coco.captions("val2014")
+    references = coco.load_captions("val2014")
     texts = [text.strip().rstrip(".") for image in references for text in references[image]]
     while True:
         for text in rng.sample(texts, len(texts)):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from capeval.resources.installed_files import installed_folders
+from capeval.resources.installed_files import find_installed_folders
 
 DRIVER = Path(__file__).with_name("Driver.java")
 MEMORY = "3g"
@@ -34,7 +34,7 @@ def class_path() -> list[Path]:
     Raises:
         FileNotFoundError: One of them is missing.
     """
-    folders = [folder / "spice" for folder in installed_folders()]
+    folders = [folder / "spice" for folder in find_installed_folders()]
     jars = [jar for folder in folders for jar in sorted([*folder.glob("*.jar"), *folder.glob("lib/*.jar")])]
     jars += [jar for jar in sorted(_CORENLP.glob("*.jar")) if not jar.stem.endswith("sources")]
     if missing := {*_NEEDED} - {jar.name for jar in jars}:

@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 
-from capeval.resources.spice import RUN, found_model
+from capeval.resources.spice import RUN, find_model
 
 _TEST = "scores_tags_and_trees_are_the_references"
 
 
 def main() -> int:
     """Runs the test; returns the status of the program."""
-    found = found_model()
+    found = find_model()
     if found is None:
         print(f"capeval: error: the parser can't be compared without SPICE's model: {RUN}", file=sys.stderr)
         return 1

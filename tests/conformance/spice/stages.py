@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from capeval import _native
-from capeval.resources.spice import spice_model
+from capeval.resources.spice import load_model
 
 Row = dict[str, Any]
 LONGEST = 400
@@ -69,7 +69,7 @@ def read_rows(path: Path, every: int = 1) -> list[Row]:
 
 def compare(rows: Iterable[Row], agreement: Agreement | None = None) -> Agreement:
     """Analyses the captions of rows, and counts at which stages they are equal."""
-    agreement, model = agreement or Agreement(), spice_model()
+    agreement, model = agreement or Agreement(), load_model()
     for chunk in _chunks(rows):
         agreement.failed += [(row["c"], row["error"]) for row in chunk if "error" in row]
         chunk = [row for row in chunk if "error" not in row]

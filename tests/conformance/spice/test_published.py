@@ -50,7 +50,7 @@ def test_flickr8k_expert(store: ParseStore) -> None:
 
 
 def test_karpathy_test_split(store: ParseStore) -> None:
-    references = karpathy.references(file("karpathy", "karpathy_test_images.txt.gz"))
+    references = karpathy.load_references(file("karpathy", "karpathy_test_images.txt.gz"))
     candidates = load_candidates(file("karpathy", "viecap_coco_train_1_test_results.json.gz"))
     report = evaluate(references, candidates, [Spice(store=store), Spider(store=store), "CIDEr-D"])
     assert round(report.corpus["SPICE"], 3) == logged("karpathy test")

@@ -15,13 +15,13 @@ from capeval.studies.consensus import (
     judged_twice,
     split_half,
 )
-from capeval.studies.consensus.abstract50s import ClassifiedPairs, classified
+from capeval.studies.consensus.abstract50s import ClassifiedPairs, classify_pairs
 from capeval.studies.effort import estimated_agreement
 from capeval.studies.plan import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
-from capeval.studies.shared.accuracy import accuracy, by_class
+from capeval.studies.shared.accuracy import accuracy, compute_accuracy_by_class
 from capeval.studies.shared.pair_scores import PairScorer
-from capeval.studies.shared.words import Contender
+from capeval.studies.shared.words import ComparedMetric
 from capeval.studies.votes import count_pair_votes, count_votes, votes_until_confident, votes_until_decided
 from tests.shared_data import shared_data
 
@@ -38,7 +38,7 @@ TABLE_1 = {
 def abstract() -> tuple[ClassifiedPairs, PairScorer]:
     folder = shared_data("abstract50s")
     names = (folder / "abstract_candsB.json.gz", folder / "abstract_candsC.json.gz")
-    found = classified(load_triplets(folder / "consensus_abstract.mat", names))
+    found = classify_pairs(load_triplets(folder / "consensus_abstract.mat", names))
     return found, PairScorer(found.pairs)
 
 
@@ -57,7 +57,9 @@ def test_table_1_is_met_within_1_5_points() -> None:
     truth = winners([pair.votes for pair in found.pairs])
     differences = scorer.differences()
     for name, expected in TABLE_1.items():
-        classes = by_class(differences[name], truth, [pair.kind for pair in found.pairs], ties="first")
+        classes = compute_accuracy_by_class(
+            differences[name], truth, [pair.kind for pair in found.pairs], ties="first"
+        )
         for kind, percent in zip(("HC", "HI"), expected, strict=True):
             assert 100 * classes[kind].value == pytest.approx(percent, abs=1.5), (name, kind)
 
@@ -77,7 +79,9 @@ def test_curves_end_at_table_1_and_have_wider_intervals_by_class() -> None:
     found, scorer = abstract()
     truth = winners([pair.votes for pair in found.pairs])
     curves = accuracy_by_references(scorer, truth, ConsensusOptions(counts=(5, 48), draws=2))
-    known = by_class(scorer.differences()["CIDEr"], truth, [pair.kind for pair in found.pairs], ties="first")
+    known = compute_accuracy_by_class(
+        scorer.differences()["CIDEr"], truth, [pair.kind for pair in found.pairs], ties="first"
+    )
     for kind, expected in known.items():
         few, everything = curves[kind]["CIDEr"]
         # With all references, draws are all alike.
@@ -104,7 +108,7 @@ def test_both_kinds_of_judgment_of_pascal() -> None:
     pairs = judged_twice(preferences, load_pascal_pairs(folder / "pair_pascal.mat"))
     assert len(pairs) == 4_000
     consensus, pairwise = (winners([pair.votes for pair in group]) for group in (preferences, pairs))
-    same = by_class(consensus, pairwise, [pair.kind for pair in pairs], ties="first")
+    same = compute_accuracy_by_class(consensus, pairwise, [pair.kind for pair in pairs], ties="first")
     # People who see the image like other sentences than those that are most like the references.
     assert same["HC"].value < 0.7 < 0.98 < same["HI"].value
     assert krippendorff_alpha([pair.votes for pair in pairs if len(pair.votes) == 11]) > 0.5
@@ -121,7 +125,7 @@ def test_both_kinds_of_judgment_of_pascal() -> None:
 
 def test_cider_and_cider_d_rank_alike() -> None:
     references = load_references(shared_data("abstract50s") / "abstract48S.json.gz")
-    made = rank_references(references, (Contender(metric=Cider()), Contender(metric=CiderD())))
+    made = rank_references(references, (ComparedMetric(metric=Cider()), ComparedMetric(metric=CiderD())))
     found = rank_correlation(made.scores["CIDEr"], made.scores["CIDEr-D"])
     # Section 8: 0.94.
     assert found.all_references == pytest.approx(0.94, abs=0.01)

@@ -24,7 +24,7 @@ def test_nocaps_gives_the_published_counts() -> None:
 
 @pytest.mark.conformance
 def test_coco_is_within_chance_of_the_published_counts() -> None:
-    found = diversity({"COCO": coco.captions("val2014")}, DiversityOptions(samples=20))["COCO"]
+    found = diversity({"COCO": coco.load_captions("val2014")}, DiversityOptions(samples=20))["COCO"]
     distance = found.unique.mean(axis=0) - UNIQUE_NGRAMS.values["COCO"]
     assert (abs(distance) < found.unique.std(axis=0, ddof=1)).all()
     assert found.lengths.mean() == pytest.approx(10.46, abs=0.05)

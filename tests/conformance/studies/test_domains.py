@@ -94,7 +94,7 @@ def test_scores_by_the_protocol_of_nocaps(references: References, domains: nocap
 
 def test_karpathy_test_split(logged: dict[str, Any]) -> None:
     folder = shared_data("karpathy")
-    references = karpathy.references(folder / "karpathy_test_images.txt.gz")
+    references = karpathy.load_references(folder / "karpathy_test_images.txt.gz")
     assert references == load_references(folder / "viecap_test_references.json.gz")
     candidates = load_candidates(folder / "viecap_coco_train_1_test_results.json.gz")
     report = evaluate(references, candidates)

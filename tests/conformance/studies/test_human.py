@@ -15,14 +15,14 @@ METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 def test_one_draw_is_as_far_from_the_demos_as_draws_are_apart() -> None:
     """pycocoevalcap 1.2 gives these to one caption of each image held out, drawn by another seed."""
     expected = {"BLEU-1": 0.630, "BLEU-2": 0.435, "BLEU-3": 0.292, "BLEU-4": 0.194}
-    (made,) = human_performance(coco.captions("val2014"), ["BLEU"], HumanOptions(draws=1))
+    (made,) = human_performance(coco.load_captions("val2014"), ["BLEU"], HumanOptions(draws=1))
     assert dict(zip(made.names, made.mean.tolist(), strict=True)) == pytest.approx(expected, abs=0.003)
 
 
 @pytest.mark.conformance
 def test_coco_draws_nears_the_papers_row_with_more_references() -> None:
     made = human_performance(
-        coco.captions("val2014"), METRICS, HumanOptions(references=(1, 2, 3, 4), draws=3)
+        coco.load_captions("val2014"), METRICS, HumanOptions(references=(1, 2, 3, 4), draws=3)
     )
     paper = np.array([COCO_HUMAN.values[name] for name in made[0].names])
     off = np.array([np.abs(each.mean - paper) for each in made])

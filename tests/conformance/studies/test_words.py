@@ -20,7 +20,7 @@ from capeval.studies.words import (
 
 @pytest.fixture(scope="module")
 def counts() -> WordCounts:
-    return word_counts(coco.captions("val2014"), 1000)
+    return word_counts(coco.load_captions("val2014"), 1000)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ SHOWN = 3
 
 def differing(split: coco.Split) -> Iterator[tuple[ImageId, str, str, list[str], list[str]]]:
     """The image, caption, next caption, and tokens in a file and alone, of each caption that differs."""
-    references = coco.captions(split)
+    references = coco.load_captions(split)
     images = [image for image, captions in references.items() for _ in captions]
     texts = [caption for captions in references.values() for caption in captions]
     in_file, alone = tokenize(texts), tokenize(texts, Tokenizer(context="caption"))
@@ -30,7 +30,7 @@ def differing(split: coco.Split) -> Iterator[tuple[ImageId, str, str, list[str],
 
 def counted(split: coco.Split) -> str:
     """How many captions differ, of how many."""
-    total = int(coco.captions(split).counts.sum())
+    total = int(coco.load_captions(split).counts.sum())
     return f"{len(list(differing(split)))} of the {total:,} captions of {split}"
 
 

@@ -22,11 +22,11 @@ from capeval_decoding.baselines.baby_talk import (
     BabyTalkSizes,
     SlotName,
     load_image,
-    slot_constraint,
+    make_slot_constraint,
 )
 from capeval_decoding.baselines.features import FeatureFile
 from capeval_decoding.search import BeamSearch
-from capeval_decoding.state_machines import state_machine
+from capeval_decoding.state_machines import build_state_machine
 from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 from tests.decoding.captioners.data import write_features
 
@@ -95,13 +95,13 @@ def test_words_share_the_sentinels_probability_and_no_object_is_pointed_to_twice
 @pytest.mark.parametrize("seed", range(3))
 def test_constraints_are_met_by_slots_or_words(seed: int) -> None:
     made, seen = model(seed), image(seed)
-    dog = slot_constraint("Dog", ["dog", "dogs"], made, seen, [0])
-    hydrant = slot_constraint("Fire hydrant", ["fire hydrant"], made, seen, [1])
+    dog = make_slot_constraint("Dog", ["dog", "dogs"], made, seen, [0])
+    hydrant = make_slot_constraint("Fire hydrant", ["fire hydrant"], made, seen, [1])
     assert dog.phrases == ((frozenset({WORDS, WORDS + 2}),), (frozenset({3}),))
     assert hydrant.phrases == ((frozenset({WORDS + 1}),),)
     step, state = made.begin(seen)
     found = SEARCH.search(
-        step, state, state_machine([dog, hydrant]), select=lambda each, rows: each.rows(rows)
+        step, state, build_state_machine([dog, hydrant]), select=lambda each, rows: each.rows(rows)
     )
     best = found.best(at_least=2)
     assert best is not None
@@ -128,11 +128,11 @@ def test_objects_of_ground_truth_are_all_that_slots_can_name() -> None:
     truth = image(classes=np.array([1, 1, 1]))
     made = model()
     with pytest.raises(OptionError, match="constraint 'Cat' has no phrase with all words in the vocabulary"):
-        slot_constraint("Cat", ["cat"], made, truth, [0])
+        make_slot_constraint("Cat", ["cat"], made, truth, [0])
     assert "dog" not in made.caption(truth, [WORDS, WORDS + 1, WORDS + 2])
     # Through the search, the true object is pointed to, since no word of the vocabulary names it.
     step, state = made.begin(truth)
-    machine = state_machine([slot_constraint("Fire hydrant", ["fire hydrant"], made, truth, [1])])
+    machine = build_state_machine([make_slot_constraint("Fire hydrant", ["fire hydrant"], made, truth, [1])])
     best = SEARCH.search(step, state, machine, select=lambda each, rows: each.rows(rows)).best(at_least=1)
     assert best is not None
     assert set(best.tokens) & {WORDS, WORDS + 1, WORDS + 2}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from capeval.errors import FormatError, MismatchError
-from capeval_decoding.baselines.features import FeatureFile, padded
+from capeval_decoding.baselines.features import FeatureFile, pad_features
 from tests.decoding.captioners.data import write_features
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -34,7 +34,7 @@ def test_arrays_of_different_lengths(tmp_path: Path) -> None:
 def test_tables_with_padding(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "w") as file:
         file["image_id"], file["num_boxes"] = np.array([7, 5]), np.array([3, 2])
-        file["features"] = padded(list(FEATURES.values()))
+        file["features"] = pad_features(list(FEATURES.values()))
     with FeatureFile(tmp_path / "f.h5") as read:
         for image, expected in FEATURES.items():
             np.testing.assert_array_equal(read.features(image), expected)
@@ -68,7 +68,7 @@ def test_features_of_other_images_stay_in_the_file(tmp_path: Path) -> None:
 CAPTIONS = """
 import sys
 import numpy as np
-from capeval_decoding.baselines.captioning import caption_images, machines
+from capeval_decoding.baselines.captioning import caption_images, make_machine_builder
 from capeval_decoding.baselines.features import FeatureFile
 from capeval_decoding.search import BeamSearch
 from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
@@ -92,7 +92,7 @@ with FeatureFile(sys.argv[1]) as file:
 
     search = BeamSearch(start=1, end=1, beam_size=1, per_node=1, max_steps=1)
     begun = most()
-    machine = machines(wanted, vocabulary)
+    machine = make_machine_builder(wanted, vocabulary)
     for _ in caption_images(begin, file.image_ids, vocabulary, search, machine=machine):
         pass
 print(most() - begun)

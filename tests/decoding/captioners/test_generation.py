@@ -19,8 +19,8 @@ from transformers import (
 )
 
 from capeval.errors import CapevalWarning, OptionError
-from capeval_decoding.generation import ConstrainedGeneration, continuing_tokens, token_constraint
-from capeval_decoding.state_machines import Constraint, state_machine
+from capeval_decoding.generation import ConstrainedGeneration, find_continuations, make_token_constraint
+from capeval_decoding.state_machines import Constraint, build_state_machine
 from tests.decoding.captioners.hook import generates
 
 WORDS = 30
@@ -89,7 +89,7 @@ def word(token: int) -> Constraint:
 
 
 KINDS = pytest.mark.parametrize("kind", [gpt2, bart, blip])
-FREE = [state_machine([])] * 2
+FREE = [build_state_machine([])] * 2
 
 
 @KINDS
@@ -111,7 +111,7 @@ def test_constraints_hold(kind: Any) -> None:
     absent = [token for token in range(3, WORDS) if token not in free][:4]
     phrase = Constraint(name="two words", phrases=((frozenset({absent[0]}), frozenset({absent[1]})),))
     either = Constraint(name="either", phrases=((frozenset({absent[2]}),), (frozenset({absent[3]}),)))
-    search = ConstrainedGeneration(machines=[state_machine([phrase, either]), FREE[1]], at_least=2)
+    search = ConstrainedGeneration(machines=[build_state_machine([phrase, either]), FREE[1]], at_least=2)
     for cache in (True, False):
         found = generates(model, search, **inputs, max_new_tokens=8, use_cache=cache).tolist()
         text = " ".join(map(str, found[0]))
@@ -125,7 +125,7 @@ def test_constraints_hold(kind: Any) -> None:
 
 def test_a_caption_that_cannot_be_had_is_named() -> None:
     model, inputs = made(gpt2, 0)
-    machine = state_machine([word(5), word(6), word(7)])
+    machine = build_state_machine([word(5), word(6), word(7)])
     search = ConstrainedGeneration(machines=[FREE[0], machine], at_least=3)
     with pytest.warns(CapevalWarning, match="row 1 is without a caption that meets enough constraints"):
         found = generates(model, search, **inputs, max_new_tokens=2)
@@ -150,13 +150,13 @@ def test_pieces_of_words(tmp_path: Path) -> None:
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "dog", "##gy", "fire", "hydra", "##nt", "."]
     (tmp_path / "vocab.txt").write_text("\n".join(pieces))
     tokenizer = BertTokenizer(str(tmp_path / "vocab.txt"), clean_up_tokenization_spaces=True)
-    assert np.flatnonzero(continuing_tokens(tokenizer)).tolist() == [6, 9]
-    hydrant = token_constraint("Fire hydrant", ["fire hydrant"], tokenizer)
+    assert np.flatnonzero(find_continuations(tokenizer)).tolist() == [6, 9]
+    hydrant = make_token_constraint("Fire hydrant", ["fire hydrant"], tokenizer)
     assert hydrant.phrases == ((frozenset({7}), frozenset({8}), frozenset({9})),)
     with pytest.raises(OptionError, match="constraint 'Cat': the tokenizer has no tokens for the phrase"):
-        token_constraint("Cat", ["cat"], tokenizer)
-    machine = state_machine(
-        [token_constraint("Dog", ["dog"], tokenizer)], continues=continuing_tokens(tokenizer)
+        make_token_constraint("Cat", ["cat"], tokenizer)
+    machine = build_state_machine(
+        [make_token_constraint("Dog", ["dog"], tokenizer)], continues=find_continuations(tokenizer)
     )
     state = 0
     for token in (5, 6, 10):

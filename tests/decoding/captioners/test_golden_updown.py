@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from capeval_decoding.baselines.captioning import updown_step
+from capeval_decoding.baselines.captioning import make_updown_step
 from capeval_decoding.baselines.updown import UpDown, UpDownSizes, check_parameters
 from capeval_decoding.search import Beam, BeamSearch
-from capeval_decoding.state_machines import published_machine, state_machine
+from capeval_decoding.state_machines import build_published_machine, build_state_machine
 from capeval_decoding.vocabulary import Vocabulary
 from tests.decoding.golden import WORDS, Arrays, constraints, golden
 
@@ -70,7 +70,7 @@ def padded(beam: Beam | None) -> list[int]:
 @pytest.mark.parametrize("image", range(3))
 def test_beams(expected: Arrays, name: str, image: int) -> None:
     found = SEARCH.search(
-        *updown_step(model_of(name, expected), expected[f"{name}.x"][image]), state_machine([])
+        *make_updown_step(model_of(name, expected), expected[f"{name}.x"][image]), build_state_machine([])
     )
     assert [padded(beam) for beam in found.beams] == expected[f"{name}.beams"][image].tolist()
     close([beam.log_probability for beam in found.beams], expected[f"{name}.beamlp"][image])
@@ -78,8 +78,8 @@ def test_beams(expected: Arrays, name: str, image: int) -> None:
 
 @pytest.mark.parametrize("image", range(3))
 def test_constrained_beams(expected: Arrays, image: int) -> None:
-    machine = published_machine(constraints(image))
-    found = SEARCH.search(*updown_step(model_of("glove", expected), expected["glove.x"][image]), machine)
+    machine = build_published_machine(constraints(image))
+    found = SEARCH.search(*make_updown_step(model_of("glove", expected), expected["glove.x"][image]), machine)
     for least in (1, 2, 3):
         assert padded(found.best(at_least=least)) == expected[f"cbs.best{least}"][image].tolist()
     # That code has beams in all states of three constraints, also in those that no caption can be in.
@@ -93,7 +93,8 @@ def test_padding_changes_nothing(expected: Arrays) -> None:
     regions = features[np.abs(features).sum(axis=1) > 0]
     assert len(regions) < len(features)
     one, other = (
-        SEARCH.search(*updown_step(model, each), state_machine([])).beams for each in (features, regions)
+        SEARCH.search(*make_updown_step(model, each), build_state_machine([])).beams
+        for each in (features, regions)
     )
     assert [beam.tokens for beam in one] == [beam.tokens for beam in other]
     close([beam.log_probability for beam in one], [beam.log_probability for beam in other])

@@ -16,11 +16,11 @@ import torch
 
 from capeval import References
 from capeval.errors import FormatError
-from capeval_decoding.baselines.captioning import caption_images, updown_step
+from capeval_decoding.baselines.captioning import caption_images, make_updown_step
 from capeval_decoding.baselines.checkpoints import load_checkpoint, load_model
 from capeval_decoding.baselines.training import TrainingOptions, train
 from capeval_decoding.baselines.updown import UpDown, UpDownSizes
-from capeval_decoding.captions import Captions, build_vocabulary, encode_captions, words_of_captions
+from capeval_decoding.captions import Captions, build_vocabulary, encode_captions, tokenize_captions
 from capeval_decoding.search import BeamSearch
 from capeval_decoding.vocabulary import Vocabulary
 from tests.decoding.captioners.commands import capeval
@@ -30,7 +30,7 @@ SIZES = UpDownSizes(feature=WIDTH, embedding=32, hidden=64, attention=32)
 
 
 def learned(known: World) -> tuple[Vocabulary, Captions]:
-    words = words_of_captions(References({image: [text] for image, text in known.captions.items()}))
+    words = tokenize_captions(References({image: [text] for image, text in known.captions.items()}))
     vocabulary = build_vocabulary((each for _, each in words), least=1)
     return vocabulary, encode_captions(words, vocabulary)
 
@@ -55,9 +55,9 @@ def test_the_grammar_is_learned(tmp_path: Path) -> None:
     seconds = time.process_time() - begun
     search = BeamSearch(start=1, end=1)
     found = caption_images(
-        lambda image: updown_step(model, new.features[image]), new.features, model.vocabulary, search
+        lambda image: make_updown_step(model, new.features[image]), new.features, model.vocabulary, search
     )
-    words = dict(words_of_captions(References({image: [text] for image, text in new.captions.items()})))
+    words = dict(tokenize_captions(References({image: [text] for image, text in new.captions.items()})))
     right = [each.caption == " ".join(words[each.image]) for each in found]
     print(f"{np.mean(right):.1%} of new images, {seconds:.1f} s of processor time")
     assert np.mean(right) >= 0.97

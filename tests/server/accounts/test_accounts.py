@@ -28,7 +28,7 @@ from pytest_django import Settings
 
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.services.reservations import expire
-from capeval_server.accounts.services.users import make_user
+from capeval_server.accounts.services.users import create_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Membership, Team
@@ -57,7 +57,7 @@ def _fast_and_without_limits_of_others(settings: Settings, clock: Clock) -> None
 
 @pytest.fixture
 def ann() -> User:
-    return make_user("ann", email="ann@example.org", password=PASSWORD)
+    return create_user("ann", email="ann@example.org", password=PASSWORD)
 
 
 def sign_in(client: Client, login: str = "ann", password: str = PASSWORD) -> str:
@@ -181,7 +181,7 @@ def _observed(target: str, number: int) -> list[object]:
 
 def test_names_do_not_show_whether_an_address_has_an_account(olga: Someone) -> None:
     for number in range(3):
-        make_user(f"owner{number}", email=f"taken{number}@example.org", password="another-horse-9")
+        create_user(f"owner{number}", email=f"taken{number}@example.org", password="another-horse-9")
     observed = []
     for number in range(6):
         kind = "free" if number < 3 else "taken"
@@ -209,9 +209,9 @@ def test_names_of_unconfirmed_sign_ups_become_free_again(
         expire(timezone.now())
         assert set(User.objects.values_list("username", flat=True)) == names
     for name in ("bob", "eve"):
-        make_user(name)
+        create_user(name)
     with pytest.raises(ValidationError):
-        make_user("fay")
+        create_user("fay")
 
 
 def test_an_unconfirmed_sign_up_is_confirmed_by_setting_a_new_password(
@@ -601,7 +601,7 @@ def test_the_administration_is_for_staff(signed_in: Client, ann: User) -> None:
 
 def test_staff_see_tokens_and_revoke_them(signed_in: Client, ann: User) -> None:
     User.objects.update(is_staff=True, is_superuser=True)
-    text = Token.issue(make_user("bob").pk, "laptop", "submit")
+    text = Token.issue(create_user("bob").pk, "laptop", "submit")
     token = Token.objects.get()
     for path in ("", f"{token.pk}/change/", f"{token.pk}/delete/"):
         answer = signed_in.get(f"/admin/accounts/token/{path}")
@@ -670,7 +670,7 @@ def test_a_new_password_offers_to_revoke_tokens(signed_in: Client, ann: User, re
     form = {"oldpassword": PASSWORD, "password1": "another-horse-9", "password2": "another-horse-9"}
     place = "/accounts/password/change/"
     assert "Revoke my API tokens" not in signed_in.get(place).content.decode()
-    text, other = make_token(signed_in), Token.issue(make_user("bob").pk, "t", "submit")
+    text, other = make_token(signed_in), Token.issue(create_user("bob").pk, "t", "submit")
     page = signed_in.get(place)
     check_page(page.content.decode(), page["Content-Security-Policy"])
     assert "Revoke my API tokens" in page.content.decode()
@@ -699,7 +699,7 @@ def test_failed_sign_ins_count_by_account(ann: User) -> None:
     assert all("not correct" in sign_in(Client(), name, "wrong") for name in names)
     for name in ("ann", "ann@example.org", "second@example.org"):
         assert "Too many failed login attempts" in sign_in(Client(), name)
-    make_user("bob", email="bob@example.org", password=PASSWORD)
+    create_user("bob", email="bob@example.org", password=PASSWORD)
     assert sign_in(Client(), "bob") == "/"
 
 
@@ -752,7 +752,7 @@ def test_markup_in_a_name_is_text(signed_in: Client) -> None:
 
 
 def test_another_users_token_is_not_there(signed_in: Client) -> None:
-    bob = make_user("bob")
+    bob = create_user("bob")
     text = Token.issue(bob.pk, "secret-name", "submit")
     token = Token.objects.get()
     assert "secret-name" not in signed_in.get("/tokens/").content.decode()

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval_server.accounts.models import NameKeys
-from capeval_server.accounts.name_validation import LONGEST_KEY, keys_of, problem_of
-from capeval_server.accounts.services.users import make_user
+from capeval_server.accounts.name_validation import LONGEST_KEY, compute_name_keys, find_name_problem
+from capeval_server.accounts.services.users import create_user
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.core.errors import TeamError
 from capeval_server.hosting.services import moderation
@@ -74,7 +74,9 @@ POSSIBLE = [
 
 
 def twins(one: str, other: str) -> bool:
-    return any(left == right for left, right in zip(keys_of(one), keys_of(other), strict=True))
+    return any(
+        left == right for left, right in zip(compute_name_keys(one), compute_name_keys(other), strict=True)
+    )
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
@@ -90,18 +92,18 @@ def test_names_that_differ(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_names_that_nobody_can_have(name: str) -> None:
-    assert IMPOSSIBLE[name] in problem_of(name)
+    assert IMPOSSIBLE[name] in find_name_problem(name)
 
 
 @pytest.mark.parametrize("name", POSSIBLE)
 def test_names_that_somebody_can_have(name: str) -> None:
-    assert problem_of(name) == ""
+    assert find_name_problem(name) == ""
 
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_name_has_keys_or_a_problem(name: str) -> None:
     assert twins(name, name)
-    assert problem_of(name) or max(map(len, keys_of(name))) <= LONGEST_KEY
+    assert find_name_problem(name) or max(map(len, compute_name_keys(name))) <= LONGEST_KEY
 
 
 # Teams
@@ -159,23 +161,23 @@ SIGN_UP = {"email": "new@example.org", "password1": "correct horse 1", "password
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["ANN", "аnn", "human", "...", "_"])
 def test_no_user_has_the_look_of_another(staff: Someone, name: str) -> None:
-    make_user("ann")
+    create_user("ann")
     with pytest.raises(ValidationError):
-        make_user(name)
+        create_user(name)
     answer = Client().post("/accounts/signup/", {"username": name, **SIGN_UP})
     assert (answer.status_code, "errorlist" in answer.content.decode()) == (200, True)
     given = {"username": name, "password1": "correct horse 1", "password2": "correct horse 1"}
     answer = staff.client.post("/admin/auth/user/add/", {**given, "usable_password": "true"})
     assert (answer.status_code, "errorlist" in answer.content.decode()) == (200, True)
     assert set(User.objects.values_list("username", flat=True)) == {"ann", "staff"}
-    if name != "human" and problem_of(name) == "":
+    if name != "human" and find_name_problem(name) == "":
         with pytest.raises(IntegrityError), transaction.atomic():
             User.objects.create(username=name)
 
 
 @pytest.mark.django_db
 def test_a_user_who_is_renamed(staff: Someone) -> None:
-    ann = make_user("ann")
+    ann = create_user("ann")
     given = {"username": "Ann", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", "is_active": "on"}
     assert staff.client.post(f"/admin/auth/user/{ann.pk}/change/", given).status_code == 302
     answer = staff.client.post(f"/admin/auth/user/{ann.pk}/change/", {**given, "username": "STAFF"})
@@ -185,7 +187,7 @@ def test_a_user_who_is_renamed(staff: Someone) -> None:
         == 302
     )
     # The old name is free again.
-    assert make_user("ann").pk
+    assert create_user("ann").pk
 
 
 # Names without keys
@@ -203,7 +205,7 @@ def test_names_without_keys_stay_and_have_no_more_twins(challenge: Challenge) ->
     with pytest.raises(TeamError, match=r"must not look like that of another team, 'bob'"):
         make_team(Someone("carl").user, challenge, "Bob")
     with pytest.raises(ValidationError):
-        make_user("Bob")
+        create_user("Bob")
     for team in Team.objects.all():
         team.save(update_fields=["code"])
     for user in User.objects.filter(username="BOB"):

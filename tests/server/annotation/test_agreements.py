@@ -9,7 +9,7 @@ import pytest
 
 from capeval.data.captions import ImageId
 from capeval.datasets import nocaps
-from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, agreement
+from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, score_agreement
 from tests.shared_data import shared_data
 
 
@@ -30,7 +30,7 @@ def unlike(captions: Mapping[ImageId, list[str]]) -> list[tuple[ImageId, int]]:
     """The image and the place of each caption that a person shall look at."""
     return [
         (image, place)
-        for image, scores in agreement(captions).items()
+        for image, scores in score_agreement(captions).items()
         for place, score in enumerate(scores)
         if score < LIMIT
     ]
@@ -41,15 +41,15 @@ def test_a_caption_of_another_image_is_found() -> None:
     assert unlike(captions) == []
     captions[2][1] = "two women play tennis"
     assert unlike(captions) == [(2, 1)]
-    scores = agreement(captions)
+    scores = score_agreement(captions)
     assert scores[2][1] < 0.01 < min(scores[0])
 
 
 def test_captions_wait_for_three_others() -> None:
     captions = small()
     captions[2] = captions[2][:LEAST_OTHERS]
-    assert set(agreement(captions)) == {0, 1, 3, 4}
-    assert agreement({1: ["a dog"]}) == {}
+    assert set(score_agreement(captions)) == {0, 1, 3, 4}
+    assert score_agreement({1: ["a dog"]}) == {}
 
 
 def planted(captions: Mapping[ImageId, list[str]], part: float, seed: int) -> set[tuple[ImageId, int]]:

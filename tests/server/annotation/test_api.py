@@ -136,7 +136,7 @@ def test_an_item_is_its_workers_own() -> None:
     programs[2].ask("GET", place, status=404)
     for token in ("work_invented", "capeval_invented", tokens[0][:-1]):
         Program(token).ask("GET", place, status=401)
-    enrollment.revoke(None, enrollment.invited(campaign, tokens[0]))
+    enrollment.revoke(None, enrollment.get_invited(campaign, tokens[0]))
     programs[0].ask("GET", place, status=401)
 
 

@@ -15,16 +15,16 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval.errors import OptionError
-from capeval.formats.judgments.plans import load_plan, load_votes, plan_files
+from capeval.formats.judgments.plans import get_plan_paths, load_plan, load_votes
 from capeval.studies.effort import Agreement, Prices
 from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_definition, read_items
-from capeval_server.annotation.campaigns.effort import effort_of, measured_agreement
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.effort import estimate_effort, measured_agreement
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.core.options import CampaignOptions
-from capeval_server.annotation.core.slots import ended
+from capeval_server.annotation.core.slots import find_ended_items
 from capeval_server.annotation.models import Assignment, Campaign, Item, Response, Slot
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.human_columns import columns_of
@@ -72,7 +72,7 @@ def pairs(number: int = 1, of: int = 12, *, kind: str = "triplet", **options: An
 
 
 def hold(worker: Any) -> Assignment:
-    (found,) = assignment.work(worker).assignments
+    (found,) = assignment.assign_work(worker).assignments
     return found
 
 
@@ -96,9 +96,13 @@ def test_all_items_of_a_pair_end_when_its_winner_is_likely() -> None:
     assert sum(free(campaign)) == 8
     answer(worker, ["first"])
     assert free(campaign) == [0] * 12
-    assert assignment.work(other).why == "There is no work for you now."
+    assert assignment.assign_work(other).why == "There is no work for you now."
     assert Slot.objects.filter(closed=False).count() == 5
-    assert (ended(campaign).pairs, ended(campaign).decided, progress_of(campaign).ended) == (1, 0, 7)
+    assert (
+        find_ended_items(campaign).pairs,
+        find_ended_items(campaign).decided,
+        get_progress(campaign).ended,
+    ) == (1, 0, 7)
     assert is_sound(campaign)
     # It is complete, so it can be frozen, and the release says by which rule.
     made = release_files.freeze(None, campaign, "1.0")
@@ -151,14 +155,14 @@ def test_what_is_given_back_of_a_pair_that_ended_is_given_to_nobody(way: str) ->
     if way == "skipped":
         assignment.set_aside(held, "skipped")
     elif way == "reported":
-        assignment.report(held, "other", "it is cut off")
+        assignment.report_item(held, "other", "it is cut off")
     else:
         Assignment.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(days=1))
-        assert assignment.expire(campaign) == 1
+        assert assignment.expire_leases(campaign) == 1
         if way == "late":
             assert send(held, "second") == "surplus"
     assert free(campaign) == [0] * 12
-    assert assignment.work(other).assignments == []
+    assert assignment.assign_work(other).assignments == []
     assert is_sound(campaign)
 
 
@@ -173,7 +177,7 @@ def test_a_block_opens_a_pair_again_and_lifting_it_ends_the_pair() -> None:
     assert sum(free(campaign)) == 7
     assert sum(Item.objects.values_list("free_trusted", flat=True)) == 2
     assert is_sound(campaign)
-    moderation.lift(None, exclusion, "a mistake")
+    moderation.unblock(None, exclusion, "a mistake")
     assert free(campaign) == [0] * 12
     assert is_sound(campaign)
 
@@ -211,13 +215,13 @@ def test_triplets_vote_once_each_by_the_majority_of_their_answers(curtail: bool)
     assert sum(free(campaign)) == (3 if curtail else 7)
     assert is_sound(campaign)
     # Its third answer is the fifth vote.
-    assert ended(campaign).pairs == 0
-    while not ended(campaign).pairs:
+    assert find_ended_items(campaign).pairs == 0
+    while not find_ended_items(campaign).pairs:
         answer(three, ["first"])
         assert is_sound(campaign)
     assert free(campaign) == [0] * 6
     assert Response.objects.count() < 17
-    assert ended(campaign).decided == (4 if curtail else 0)
+    assert find_ended_items(campaign).decided == (4 if curtail else 0)
 
 
 def test_each_answer_to_a_pair_with_its_image_is_a_vote() -> None:
@@ -248,16 +252,16 @@ def test_the_files_name_the_winners_that_ended_the_pairs(tmp_path: Path) -> None
     campaign.save()
     for worker in join(campaign, 3):
         work_all(worker, by_preference)
-    assert ended(campaign).pairs > 0
+    assert find_ended_items(campaign).pairs > 0
     assert is_sound(campaign)
     out = tmp_path / "out"
     write_results(campaign, out)
-    plan = load_plan(*plan_files(out))
+    plan = load_plan(*get_plan_paths(out))
     counted = count_votes(plan, load_votes(out / "votes.csv", plan), complete_only=True)
     order = {"human": 3, "good": 2, "poor": 1, "other": 0}
     expected = [1 if order[pair.first_by or ""] >= order[pair.second_by or ""] else -1 for pair in plan.pairs]
     assert counted.winners.tolist() == expected
-    assert CountedJudgments(campaign)._votes().winners.tolist() == expected
+    assert CountedJudgments(campaign)._count_votes().winners.tolist() == expected
 
 
 def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
@@ -274,11 +278,11 @@ def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
     number = work_all(worker, choose)
     assert number < 80
     judged = CountedJudgments(campaign)
-    for pair, winner in zip(judged.plan.pairs, judged._votes().winners.tolist(), strict=True):
+    for pair, winner in zip(judged.plan.pairs, judged._count_votes().winners.tolist(), strict=True):
         assert pair.first == "a hound"
         assert winner
     expected = [1 if share > 0.5 else -1 for share in preferred.values()]
-    assert judged._votes().winners.tolist() == expected
+    assert judged._count_votes().winners.tolist() == expected
     assert is_sound(campaign)
 
 
@@ -286,7 +290,7 @@ def test_the_audit_finds_a_pair_that_has_ended_and_waits_for_answers() -> None:
     campaign = pairs(2)
     (worker,) = join(campaign)
     work_all(worker, lambda held: choosing("first" if held.item.key < "1-6" else "second")(held))
-    assert ended(campaign).pairs == 1
+    assert find_ended_items(campaign).pairs == 1
     assert is_sound(campaign)
     slot = Slot.objects.filter(closed=True)[0]
     slot.closed = False
@@ -344,7 +348,7 @@ def test_the_forecast_is_of_pairs() -> None:
     prices = Prices(seconds=10, hourly=12)
     agreement = Agreement(yes=0.5, concentration=1)
     campaign = pairs(10, of=24, answers=3)
-    said = effort_of(campaign, prices, agreement).forecast
+    said = estimate_effort(campaign, prices, agreement).forecast
     assert said is not None
     assert said.most_answers == 10 * 24 * 3
     assert said.answers == pytest.approx(30 * agreement.votes_until_confident(24))
@@ -386,5 +390,5 @@ def test_an_item_without_a_group_is_a_pair_of_its_own() -> None:
     campaign.save()
     for worker in join(campaign, 5):
         work_all(worker, choosing("second"))
-    assert ended(campaign).pairs == 2
+    assert find_ended_items(campaign).pairs == 2
     assert is_sound(campaign)

@@ -22,7 +22,7 @@ from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.responses import assignment, submit
-from capeval_server.annotation.review.moderation import block, lift
+from capeval_server.annotation.review.moderation import block, unblock
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.presenters import options_in_words
@@ -78,7 +78,7 @@ def test_three_of_five_that_agree_end_an_item() -> None:
     workers = join(campaign, 4)
     assert [answer(worker, "first") for worker in workers] == [1, 1, 1, 0]
     assert Slot.objects.filter(closed=False).count() == 3
-    assert assignment.work(workers[3]).why == "There is no work for you now."
+    assert assignment.assign_work(workers[3]).why == "There is no work for you now."
     assert is_sound(campaign)
     # It is complete, so it can be frozen, and the release says by which rule.
     made = release_files.freeze(None, campaign, "1.0")
@@ -99,7 +99,7 @@ def test_an_item_that_is_not_decided_goes_on() -> None:
 def test_who_holds_an_item_that_is_decided_answers_it_and_counts() -> None:
     campaign = pairs()
     *quick, slow = join(campaign, 4)
-    (held,) = assignment.work(slow).assignments
+    (held,) = assignment.assign_work(slow).assignments
     for worker in quick:
         answer(worker, "first")
     assert is_sound(campaign)
@@ -113,18 +113,18 @@ def test_who_holds_an_item_that_is_decided_answers_it_and_counts() -> None:
 def test_what_is_given_back_of_a_decided_item_is_given_to_nobody(way: str) -> None:
     campaign = pairs()
     *quick, slow, other = join(campaign, 5)
-    (held,) = assignment.work(slow).assignments
+    (held,) = assignment.assign_work(slow).assignments
     for worker in quick:
         answer(worker, "first")
     if way == "skipped":
         assignment.set_aside(held, "skipped")
     elif way == "reported":
-        assignment.report(held, "other", "it is cut off")
+        assignment.report_item(held, "other", "it is cut off")
     else:
         Assignment.objects.filter(pk=held.pk).update(lease_until="2000-01-01T00:00:00Z")
-        assert assignment.expire(campaign) == 1
+        assert assignment.expire_leases(campaign) == 1
     assert Item.objects.get().free == 0
-    assert assignment.work(other).assignments == []
+    assert assignment.assign_work(other).assignments == []
     assert is_sound(campaign)
 
 
@@ -138,7 +138,7 @@ def test_an_item_goes_on_when_an_answer_is_taken_out_and_ends_when_it_is_back() 
     # The slot that was emptied is for trusted workers; the two that were closed are for everybody.
     assert (item.free, item.free_trusted) == (2, 1)
     assert is_sound(campaign)
-    lift(None, exclusion, "a mistake")
+    unblock(None, exclusion, "a mistake")
     assert Item.objects.get().free == 0
     assert Slot.objects.filter(closed=False).count() == 3
     assert is_sound(campaign)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, Response
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
@@ -42,7 +42,7 @@ def test_a_laptop_sleeps_an_hour_and_nobody_took_the_slot(clock: Clock) -> None:
     held = hold(worker)
     assignment.save_draft(held, {"caption": "a cart in"})
     clock.now += timedelta(hours=1)
-    assignment.expire(campaign)
+    assignment.expire_leases(campaign)
     assert free(campaign) == [1]
     assert answer(held).outcome == "stored"
     assert counted(campaign) == 1
@@ -75,7 +75,7 @@ def test_the_clock_of_another_server_is_wrong(clock: Clock, hours: int) -> None:
     first, second = join(campaign, 2)
     held = hold(first)
     clock.now += timedelta(hours=hours)
-    found = assignment.work(second).assignments
+    found = assignment.assign_work(second).assignments
     assert len(found) == (hours > 0)
     clock.now -= timedelta(hours=hours)
     outcomes = [answer(one).outcome for one in (held, *found)]
@@ -92,8 +92,8 @@ def test_one_worker_is_left() -> None:
     (worker,) = join(campaign)
     for _ in range(2):
         answer(hold(worker))
-    assert assignment.work(worker).why == "There is no work for you now."
-    assert progress_of(campaign).waiting == (
+    assert assignment.assign_work(worker).why == "There is no work for you now."
+    assert get_progress(campaign).waiting == (
         "Items that need answers from more workers: 2 (all workers have had them).",
     )
 
@@ -103,8 +103,8 @@ def test_all_workers_are_blocked() -> None:
     (worker,) = join(campaign)
     answer(hold(worker))
     moderation.block(None, worker, "spam")
-    assert assignment.work(worker).why == "You can no longer take part in this study."
-    waiting = progress_of(campaign).waiting
+    assert assignment.assign_work(worker).why == "You can no longer take part in this study."
+    waiting = get_progress(campaign).waiting
     assert waiting == (
         "Answers that wait for a trusted worker who has not had the item: 1. A trusted worker has at least 20"
         " judged answers, 95% of them accepted. To let any worker replace the answers, set reopened_for to"
@@ -121,8 +121,8 @@ def test_no_worker_is_trusted(clock: Clock) -> None:
     clock.now += timedelta(hours=1)
     answer(hold(bad))
     moderation.block(None, bad, "spam")
-    assert assignment.work(other).assignments == []
-    assert len(progress_of(campaign).waiting) == 1
+    assert assignment.assign_work(other).assignments == []
+    assert len(get_progress(campaign).waiting) == 1
     # A late answer gets no slot that is for trusted workers either.
     assert answer(late).outcome == "surplus"
     assert counted(campaign) == 0

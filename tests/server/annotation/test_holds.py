@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval.errors import OptionError
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Item, Participation
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.integrity import audit
@@ -40,7 +40,7 @@ def choose(held: Assignment, *, right: bool) -> None:
 
 def work_through(worker: Participation, *failed: Item) -> None:
     """Answers all there is, and fails some checks."""
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         choose(held[0], right=held[0].item not in failed)
 
 
@@ -53,7 +53,7 @@ def all_but(worker: Participation, bad: Item) -> Assignment:
     """Answers all but one check, which they hold then."""
     kept: Assignment | None = None
     while kept is None:
-        for one in assignment.work(worker).assignments:
+        for one in assignment.assign_work(worker).assignments:
             if one.item == bad:
                 kept = one
             else:
@@ -73,8 +73,8 @@ def test_a_check_that_good_workers_fail_is_taken_out_and_says_so() -> None:
         if number == 4:
             break
     assert outcome(bad) == (True, "4 of 5 reliable workers failed this check")
-    assert "Checks on hold, for the reasons in the list of items: 1." in progress_of(campaign).waiting
-    assert progress_of(campaign).checks_out == 1
+    assert "Checks on hold, for the reasons in the list of items: 1." in get_progress(campaign).waiting
+    assert get_progress(campaign).checks_out == 1
     action = Action.objects.latest("pk")
     assert (action.who, action.user) == ("the server", None)
     assert action.what.endswith("on hold: 4 of 5 reliable workers failed this check")
@@ -92,7 +92,7 @@ def test_a_check_that_is_given_out_again_is_judged_by_what_comes_then() -> None:
     for one in late[:5]:
         choose(one, right=False)
     assert outcome(bad)[0]
-    moderation.hold(None, bad, held=False)
+    moderation.set_hold(None, bad, held=False)
     for one in late[5:9]:
         choose(one, right=False)
     assert outcome(bad) == (False, "")
@@ -168,22 +168,22 @@ def frozen(slug: str = "") -> tuple[Campaign, Item]:
 
 def test_a_take_down_names_the_releases() -> None:
     campaign, item = frozen()
-    assert moderation.hold(None, item, held=True, reason="shows a face") == ("1.0",)
+    assert moderation.set_hold(None, item, held=True, reason="shows a face") == ("1.0",)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows a face")
     assert "shows a face" in Action.objects.latest("pk").what
     # Said again with another reason, that is why; said without one, it stays.
-    moderation.hold(None, item, held=True, reason="shows two faces")
-    moderation.hold(None, item, held=True)
+    moderation.set_hold(None, item, held=True, reason="shows two faces")
+    moderation.set_hold(None, item, held=True)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows two faces")
     assert "shows two faces" in Action.objects.latest("pk").what
-    assert moderation.hold(None, item, held=False) == ("1.0",)
+    assert moderation.set_hold(None, item, held=False) == ("1.0",)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (False, "")
     release_files.verify(campaign.releases.get())
     with pytest.raises(CampaignError, match="'reason'"):
-        moderation.hold(None, item, held=True, reason="x" * (LONGEST_NOTE + 1))
+        moderation.set_hold(None, item, held=True, reason="x" * (LONGEST_NOTE + 1))
 
 
 def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,6 +228,6 @@ def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str])
 def test_reports_say_why_an_item_is_out_of_work() -> None:
     campaign = make(items=1, answers=3)
     for worker in join(campaign, 2):
-        assignment.report(hold(worker), "face")
+        assignment.report_item(hold(worker), "face")
     item = campaign.items.get()
     assert (item.held, item.held_reason) == (True, "2 workers reported it")

@@ -68,7 +68,7 @@ def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
     # What is frozen stays, and says how many of its answers no longer count.
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     release_files.verify(made)
-    assert release_files.changed_since(made) == 12
+    assert release_files.count_outdated_answers(made) == 12
     with pytest.raises(CampaignError, match="must have all"):
         release_files.freeze(None, campaign, "1.1")
     with pytest.raises(CampaignError, match=r"release '1\.0' already exists"):

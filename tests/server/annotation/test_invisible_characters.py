@@ -193,7 +193,7 @@ def of_before(
     with monkeypatch.context() as early:
         early.setattr(submit, "check_sentence", lambda *_: NO_VIOLATIONS)
         (worker,) = join(campaign)
-        leases = sorted(assignment.work(worker).assignments, key=lambda held: held.item.key)
+        leases = sorted(assignment.assign_work(worker).assignments, key=lambda held: held.item.key)
         for held, text in zip(leases, texts, strict=True):
             submit.submit(held, given({"caption": text}))
     campaign.organizers.add(*User.objects.filter(username="olga"))
@@ -233,7 +233,7 @@ def test_they_are_not_frozen_unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         release_files.freeze(None, campaign, "1.0")
     asked = ReviewRequest.objects.filter(reason="one with invisible characters").order_by("pk")
     assert [each.response for each in asked] == [first, second]
-    assert {first, second} <= set(moderation.queue(campaign))
+    assert {first, second} <= set(moderation.list_review_queue(campaign))
 
 
 @pytest.mark.django_db

@@ -31,14 +31,14 @@ def pass_time(clock: Clock, seconds: float) -> None:
 
 
 def gets_nothing(worker: Participation) -> bool:
-    return assignment.work(worker).assignments == []
+    return assignment.assign_work(worker).assignments == []
 
 
 @pytest.mark.parametrize("kind", ["triplet", "write"])
 def test_each_answer_keeps_the_rest_of_the_batch(clock: Clock, kind: str) -> None:
     campaign = batch_of_ten(kind)
     judge, other = join(campaign, 2)
-    batch = assignment.work(judge).assignments
+    batch = assignment.assign_work(judge).assignments
     for number, held in enumerate(batch):
         pass_time(clock, 25)
         assert gets_nothing(other), f"before answer {number + 1}"
@@ -50,13 +50,13 @@ def test_each_answer_keeps_the_rest_of_the_batch(clock: Clock, kind: str) -> Non
 def test_whoever_leaves_loses_the_rest_of_the_batch(clock: Clock) -> None:
     campaign = batch_of_ten()
     judge, other = join(campaign, 2)
-    first, *rest = assignment.work(judge).assignments
+    first, *rest = assignment.assign_work(judge).assignments
     pass_time(clock, 100)
     answer(first)
     pass_time(clock, LEASE - 1)
     assert gets_nothing(other)
     pass_time(clock, 2)
-    taken = assignment.work(other).assignments
+    taken = assignment.assign_work(other).assignments
     assert {held.item_id for held in taken} == {held.item_id for held in rest}
     answer(taken[0])
     late = next(held for held in rest if held.item_id == taken[0].item_id)
@@ -66,36 +66,36 @@ def test_whoever_leaves_loses_the_rest_of_the_batch(clock: Clock) -> None:
 def test_activity_keeps_a_batch_for_the_longest_lease_and_no_longer(clock: Clock) -> None:
     campaign = batch_of_ten(longest_lease_seconds=600)
     judge, other = join(campaign, 2)
-    first, *_ = assignment.work(judge).assignments
+    first, *_ = assignment.assign_work(judge).assignments
     for _ in range(5):
         pass_time(clock, 100)
-        assignment.renew(judge)
-        assignment.work(judge)
+        assignment.renew_all_leases(judge)
+        assignment.assign_work(judge)
         assert gets_nothing(other)
     answer(first)
     pass_time(clock, 99)
     assert gets_nothing(other)
     pass_time(clock, 2)
-    assert len(assignment.work(other).assignments) == 9
+    assert len(assignment.assign_work(other).assignments) == 9
 
 
 def test_no_renewal_shortens_a_lease(clock: Clock) -> None:
     campaign = batch_of_ten(lease_seconds=7200, longest_lease_seconds=600)
     judge, other = join(campaign, 2)
-    assignment.work(judge)
+    assignment.assign_work(judge)
     pass_time(clock, 10)
-    assignment.renew(judge)
+    assignment.renew_all_leases(judge)
     pass_time(clock, 7000)
     assert gets_nothing(other)
     pass_time(clock, 200)
-    assert len(assignment.work(other).assignments) == 10
+    assert len(assignment.assign_work(other).assignments) == 10
 
 
 def test_requests_that_are_activity(clock: Clock) -> None:
     campaign = batch_of_ten("write", longest_lease_seconds=86_400)
     tokens = enrollment.invite(None, campaign, 2)
     for token in tokens:
-        enrollment.agree(enrollment.invited(campaign, token), 1)
+        enrollment.agree(enrollment.get_invited(campaign, token), 1)
     judge, other = Program(tokens[0]), Program(tokens[1])
     browser = Client()
     browser.get(f"/annotate/{campaign.slug}/enter/{tokens[0]}/")

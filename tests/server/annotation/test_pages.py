@@ -165,7 +165,7 @@ def test_pictures_are_for_who_holds_the_item(campaign: Campaign) -> None:
         assert somebody.get(f"{place}/small/").status_code == 404
     assert client.get(f"{place}/original/").status_code == 404
     participation = Participation.objects.get(pk=held.participation_id)
-    assignment.set_aside(assignment.find(participation, held.lease), "skipped")
+    assignment.set_aside(assignment.get_assignment(participation, held.lease), "skipped")
     assert client.get(f"{place}/small/").status_code == 404
 
 

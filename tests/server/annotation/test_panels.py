@@ -89,11 +89,11 @@ def test_the_same_panel_id_is_one_worker() -> None:
         ("s1", "study1", False),
         ("s2", "study1", False),
     ]
-    assert panels.entered(campaign, panels.token_of(first)) == first
+    assert panels.get_entered(campaign, panels.token_of(first)) == first
     foreign = panels.token_of(panels.enter(elsewhere, ids()))
     for token in ("panel_", "panel_x", panels.token_of(first)[:-1], foreign):
         with pytest.raises(NotFoundError):
-            panels.entered(campaign, token)
+            panels.get_entered(campaign, token)
 
 
 def test_other_panels_have_other_parameters() -> None:
@@ -295,12 +295,12 @@ def test_what_a_worker_may_not_say_of_the_end() -> None:
     worker = begin(campaign)
     for outcome in ("completed", "screened_out", "no_consent", "withdrew", "x", ""):
         with pytest.raises(AssignmentError):
-            session_end.finish(worker, outcome)
+            session_end.end_session(worker, outcome)
     (token,) = enrollment.invite(None, campaign, 1)
     with pytest.raises(AssignmentError, match="workers from a panel"):
-        session_end.finish(enrollment.invited(campaign, token), "returned")
-    session_end.finish(worker, "returned")
-    session_end.finish(worker, "unsuitable")
+        session_end.end_session(enrollment.get_invited(campaign, token), "returned")
+    session_end.end_session(worker, "returned")
+    session_end.end_session(worker, "unsuitable")
     assert worker.sessions.get().outcome == "returned"
 
 
@@ -314,7 +314,7 @@ def test_a_new_session_goes_on_with_the_same_worker() -> None:
         for _ in range(2):
             items.append(hold(worker).item_id)
             answer(hold(worker))
-        assert assignment.work(worker).assignments == []
+        assert assignment.assign_work(worker).assignments == []
     assert len(set(items)) == 4
     assert list(worker.sessions.values_list("outcome", flat=True)) == ["completed", "completed"]
 
@@ -371,13 +371,13 @@ def test_a_session_gets_no_more_items_than_it_still_needs() -> None:
     campaign = make(answers=5, items=30, batch=4)
     panel(campaign, answers=6)
     worker = begin(campaign)
-    first, *rest = assignment.work(worker).assignments
+    first, *rest = assignment.assign_work(worker).assignments
     assert len(rest) == 3
     assignment.set_aside(first, "skipped")
     for held in rest:
         answer(held)
     sizes = []
-    while batch := assignment.work(worker).assignments:
+    while batch := assignment.assign_work(worker).assignments:
         sizes.append(len(batch))
         for held in batch:
             answer(held)
@@ -386,15 +386,15 @@ def test_a_session_gets_no_more_items_than_it_still_needs() -> None:
     assert worker.sessions.get().outcome == "completed"
     # A session that stops early gives its items back; the next one gets as many as the panel asks for.
     panels.enter(campaign, ids(session="s2"))
-    assert len(assignment.work(worker).assignments) == 4
-    session_end.finish(worker, "returned")
+    assert len(assignment.assign_work(worker).assignments) == 4
+    session_end.end_session(worker, "returned")
     panels.enter(campaign, ids(session="s3"))
-    assert [len(assignment.work(worker).assignments) for _ in range(2)] == [4, 4]
+    assert [len(assignment.assign_work(worker).assignments) for _ in range(2)] == [4, 4]
     # A batch that is held already is cut when the panel asks for fewer answers.
     panel(campaign, answers=2)
-    for held in assignment.work(worker).assignments:
+    for held in assignment.assign_work(worker).assignments:
         answer(held)
-    assert assignment.work(worker).assignments == []
+    assert assignment.assign_work(worker).assignments == []
     assert list(worker.sessions.values_list("outcome", flat=True)) == ["completed", "returned", "completed"]
     assert Participation.objects.get(pk=worker.pk).answered == 6 + 2
     assert list(audit(campaign)) == []
@@ -406,9 +406,9 @@ def test_checks_and_lost_leases_make_no_session_longer() -> None:
     for person in ("ann", "bob", "cleo"):
         worker = begin(campaign, person=person)
         sizes = []
-        while batch := assignment.work(worker).assignments:
+        while batch := assignment.assign_work(worker).assignments:
             Assignment.objects.filter(state="held").update(lease_until=timezone.now() - timedelta(days=1))
-            again = assignment.work(worker).assignments
+            again = assignment.assign_work(worker).assignments
             assert [held.pk for held in again] == [held.pk for held in batch]
             sizes.append(len(batch))
             for held in batch:
@@ -470,9 +470,9 @@ def test_who_withdrew_is_not_known_any_more_and_does_not_come_back() -> None:
     with pytest.raises(AssignmentError, match="you have withdrawn"):
         panels.enter(campaign, ids(session="s9"))
     with pytest.raises(AssignmentError, match="you have withdrawn"):
-        panels.entered(campaign, panels.token_of(worker))
+        panels.get_entered(campaign, panels.token_of(worker))
     assert panels.enter(elsewhere, ids()) == there
-    assert assignment.work(there).assignments
+    assert assignment.assign_work(there).assignments
     withdrawal.withdraw(None, there)
     assert not Identity.objects.exists()
 
@@ -531,10 +531,10 @@ def test_who_is_signed_in_is_the_person_who_works(challenge: Challenge) -> None:
         assert browser.get(f"/annotate/{campaign.slug}/").status_code == status
     # Nobody works twice, by a panel and as a user.
     with pytest.raises(AssignmentError, match="you already take part in this campaign"):
-        enrollment.check_apart(enrollment.enter_as_user(bob, campaign))
+        enrollment.check_conflicts(enrollment.enter_as_user(bob, campaign))
     assert moderation.link_account(None, panels.enter(campaign, ids("carl")), bob) is None
     with pytest.raises(AssignmentError, match="you already take part in this campaign"):
-        enrollment.check_apart(panels.enter(campaign, ids("carl")))
+        enrollment.check_conflicts(panels.enter(campaign, ids("carl")))
     with pytest.raises(CampaignError, match="from a link or a panel"):
         moderation.link_account(None, enrollment.enter_as_user(ann, campaign), bob)
 

@@ -38,10 +38,10 @@ def test_surplus_and_rejected_answers_and_checks_are_paid_for(clock: Clock) -> N
         "write", answers=1, items=3, batch=2, pay_per_answer="0.12", currency="EUR", review_first=9
     )
     first, second, idle = join(campaign, 3)
-    held = assignment.work(first).assignments
+    held = assignment.assign_work(first).assignments
     clock.now += timedelta(seconds=700)
-    assignment.expire(campaign)
-    for one in assignment.work(second).assignments:
+    assignment.expire_leases(campaign)
+    for one in assignment.assign_work(second).assignments:
         clock.now += timedelta(seconds=20)
         done = answer(one)
     moderation.review(User.objects.create(username="rita"), done.response, "rejected", reason="copied")
@@ -77,7 +77,7 @@ def test_a_line_for_each_session_of_a_panel(clock: Clock) -> None:
         for _ in range(number):
             clock.now += timedelta(seconds=5)
             answer(hold(one))
-        assignment.work(one)
+        assignment.assign_work(one)
 
     work(worker, 2)
     clock.now += timedelta(seconds=60)

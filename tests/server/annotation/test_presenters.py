@@ -13,7 +13,7 @@ from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.progress import pace_of
 from capeval_server.annotation.models import Campaign, Participation, Response
 from capeval_server.annotation.responses import assignment
-from capeval_server.annotation.responses.assignment import work
+from capeval_server.annotation.responses.assignment import assign_work
 from capeval_server.annotation.text_rules.rules import check_captions
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers.payments import set_rate
@@ -39,7 +39,9 @@ def page_of(worker: Participation, token: str) -> str:
 
 def agreed(campaign: Campaign) -> tuple[Participation, str]:
     (token,) = enrollment.invite(None, campaign, 1)
-    worker = enrollment.agree(enrollment.invited(campaign, token), enrollment.latest_texts(campaign).number)
+    worker = enrollment.agree(
+        enrollment.get_invited(campaign, token), enrollment.latest_texts(campaign).number
+    )
     return worker, token
 
 
@@ -140,12 +142,12 @@ def test_pausing_and_winding_down_do_what_they_say(olga: Someone, state: str, la
     campaign.refresh_from_db()
     # "There are no new assignments", and workers read why.
     assert "There are no new assignments" in does
-    told = work(second)
+    told = assign_work(second)
     assert not told.assignments
     assert f"This campaign is {state}" in told.why
     # "They can finish the items that they have started": the answers count.
     assert "They can finish the items that they have started" in does
-    assert [one.pk for one in work(first).assignments] == [held.pk]
+    assert [one.pk for one in assign_work(first).assignments] == [held.pk]
     assert answer(held).outcome == "stored"
     assert counted(campaign) == 1
     # A paused campaign can be wound down; the reverse is not offered.
@@ -157,7 +159,7 @@ def test_pausing_and_winding_down_do_what_they_say(olga: Someone, state: str, la
         olga, f"/campaigns/{campaign.slug}/"
     )
     olga.do(f"/campaigns/{campaign.slug}/state/", state="open")
-    assert assignment.work(second).assignments
+    assert assignment.assign_work(second).assignments
 
 
 @pytest.mark.django_db

@@ -37,7 +37,7 @@ given = []
 def ask(campaign, worker, start):
     start.wait()
     try:
-        for held in assignment.work(worker).assignments:
+        for held in assignment.assign_work(worker).assignments:
             given.append((campaign.slug, answer(held).outcome))
     finally:
         connection.close()
@@ -147,18 +147,18 @@ ORGANIZED = """
 from collections import Counter
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.core.agreement import agreements_of
+from capeval_server.annotation.core.agreement import measure_question_agreement
 from capeval_server.annotation.responses.submit import submit
 from capeval_server.annotation.campaigns.effort import measured_agreement
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.campaigns.progress import items_with_counts, pace_of
-from capeval_server.annotation.review.worker_summaries import summaries_of
+from capeval_server.annotation.review.worker_summaries import summarize_workers
 from tests.server.campaigns import given
 campaign = Campaign.objects.get(slug=sys.argv[1])
 one, other, third = campaign.participations.order_by("pk")
 def answer(worker, *sides):
     for place, side in enumerate(sides):
-        (held,) = assignment.work(worker).assignments
+        (held,) = assignment.assign_work(worker).assignments
         choice = side if not held.mirrored else {"left": "right", "right": "left"}[side]
         submit(held, given({"choice": choice}, seconds=4 * (1 + place)))
 answer(one, "left", "left")
@@ -168,9 +168,9 @@ pace = pace_of(campaign)
 received = Counter(time.date() for time in Response.objects.values_list("received", flat=True))
 print(list(pace.days) == sorted(received.items()), sum(received.values()), pace.seconds)
 print([(item.counted, item.wanted) for item in items_with_counts(campaign)])
-print([(each.items, each.answers, each.shares) for each in agreements_of(campaign)])
-print([(each.agreement, each.seconds, each.counted) for each in summaries_of(campaign)])
-print(round(measured_agreement(campaign).yes, 3), list(moderation.queue(campaign)))
+print([(each.items, each.answers, each.shares) for each in measure_question_agreement(campaign)])
+print([(each.agreement, each.seconds, each.counted) for each in summarize_workers(campaign)])
+print(round(measured_agreement(campaign).yes, 3), list(moderation.list_review_queue(campaign)))
 """
 
 
@@ -200,7 +200,7 @@ start = threading.Barrier(len(workers))
 def work(worker):
     start.wait()
     try:
-        while held := assignment.work(worker).assignments:
+        while held := assignment.assign_work(worker).assignments:
             for one in held: choose(one, right=one.item != bad)
     finally:
         connection.close()
@@ -265,14 +265,14 @@ add_items(campaign, [
 workers = join(campaign, 8)
 given = []
 def work(worker):
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         # In no order of their keys, and by the side: its winner changes.
         for one in reversed(held):
             given.append(answer(one).response.key)
 def manage():
     for _ in range(6):
         exclusion, _ = moderation.block(None, workers[0], "spam")
-        moderation.lift(None, exclusion, "a mistake")
+        moderation.unblock(None, exclusion, "a mistake")
 print(*at_once(manage, *(partial(work, worker) for worker in workers)))
 for worker in workers: work(worker)
 check_end(campaign, given)
@@ -294,10 +294,10 @@ from tests.server.campaigns import answer, counted, join, make
 for kind in ("another's", "the same key", "another window"):
     campaign = make("triplet", items=1, answers=1)
     first, second = join(campaign, 2)
-    held = [assignment.work(first).assignments[0]]
+    held = [assignment.assign_work(first).assignments[0]]
     if kind == "another's":
         Assignment.objects.update(lease_until=timezone.now() - timezone.timedelta(days=1))
-        held += assignment.work(second).assignments
+        held += assignment.assign_work(second).assignments
         assert len(held) == 2
     threads, outcomes = 8, []
     start = threading.Barrier(threads)
@@ -339,14 +339,14 @@ campaign = make("write", items=30, answers=2, batch=3)
 workers = join(campaign, 4)
 given = []
 def work(worker):
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         for one in held:
             given.append(answer(one).response.key)
 def manage():
     for number in range(4):
         exclusion, _ = moderation.block(None, workers[0], "spam")
         lifecycle.set_answers(None, campaign, 1 + number % 2)
-        moderation.lift(None, exclusion, "a mistake")
+        moderation.unblock(None, exclusion, "a mistake")
     moderation.block(None, workers[0], "spam")
 print(*at_once(manage, *(partial(work, worker) for worker in workers)))
 # While fewer answers were wanted, there was nothing to do for a moment, and workers went.
@@ -378,7 +378,7 @@ mine = [enrollment.agree(enrollment.enter_as_user(user, place), 1) for place in 
 begun, wrong = threading.Barrier(5), []
 def work(worker):
     number = 0
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         for one in held:
             number += 1
             if number == 2: begun.wait()

@@ -50,7 +50,7 @@ def filled(items: int = 4, answers: int = 3) -> Campaign:
 
 
 def write(worker: Participation, number: int) -> None:
-    for held in assignment.work(worker).assignments:
+    for held in assignment.assign_work(worker).assignments:
         answer(held, f"a man number {number} rides the horse {held.item.key} along a beach")
 
 
@@ -162,14 +162,14 @@ def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
     before = {path: path.read_bytes() for path in release_files.folder_of(first).rglob("*.json")}
     bad = Participation.objects.filter(campaign=campaign)[0]
     moderation.block(None, bad, "spam")
-    assert release_files.changed_since(first) == 4
+    assert release_files.count_outdated_answers(first) == 4
     with pytest.raises(CampaignError, match="each image must have all its captions"):
         release_files.freeze(None, campaign, "1.1")
     write(join(campaign)[0], 7)
     second = release_files.freeze(None, campaign, "1.1")
     assert {path: path.read_bytes() for path in before} == before
     assert release_files.verify(first) == release_files.verify(second) == 3
-    assert release_files.changed_since(second) == 0
+    assert release_files.count_outdated_answers(second) == 0
     assert len(captions_of(first) - captions_of(second)) == 4
     assert not any("number 0" in caption for caption in captions_of(second))
 

@@ -11,12 +11,12 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Participation
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.review.worker_summaries import repeats_of, summaries_of
+from capeval_server.annotation.review.worker_summaries import measure_consistency, summarize_workers
 from capeval_server.annotation.workers import payments
 from tests.server.annotation.test_api import user_program
 from tests.server.campaigns import counted, given, join, make, new_items
@@ -34,7 +34,7 @@ def side_of(held: Assignment, chosen: str) -> str:
 def work_through(worker: Participation, choose: Any) -> list[Assignment]:
     """Answers all there is, by a function of what is held; returns what was shown again."""
     again = []
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         for one in held:
             submit.submit(one, given({"choice": choose(one)}))
             if one.item.repeats_id is not None:
@@ -56,12 +56,12 @@ def test_one_in_fifty_is_an_earlier_item_mirrored() -> None:
         assert one.slot is None
     assert len({one.item.repeats_id for one in again}) == 8
     assert counted(campaign) == 400
-    progress = progress_of(campaign)
+    progress = get_progress(campaign)
     assert (progress.items, progress.wanted, progress.finished) == (400, 400, 400)
     worker.refresh_from_db()
     assert (worker.answered, worker.judged, CheckResult.objects.count()) == (408, 0, 0)
     assert next(payments.lines(campaign)).answers == 408
-    (summary,) = summaries_of(campaign)
+    (summary,) = summarize_workers(campaign)
     assert (summary.repeats.number, summary.repeats.of, summary.same_side) == (8, 8, 0)
     # What is shown again is in no other number.
     assert (summary.left.of, summary.counted) == (400, 400)
@@ -72,7 +72,7 @@ def test_who_always_presses_the_same_side_does_not_agree_with_themselves() -> No
     campaign = make(items=200, answers=1, batch=10, repeat_every=20)
     (worker,) = join(campaign)
     again = work_through(worker, lambda _: "left")
-    (summary,) = summaries_of(campaign)
+    (summary,) = summarize_workers(campaign)
     assert summary.repeats.of == len(again) >= 8
     assert (summary.repeats.number, summary.same_side) == (0, len(again))
 
@@ -88,7 +88,7 @@ def test_nothing_is_repeated_where_it_is_off_in_a_trial_and_without_sides() -> N
         assert campaign.items.count() == 60
     writing = make("write", items=20, answers=1, batch=2, repeat_every=4)
     (worker,) = join(writing)
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         for one in held:
             submit.submit(one, given({"caption": "a cart in a street"}))
     assert writing.items.count() == 20
@@ -142,7 +142,7 @@ def test_no_check_or_repeat_gets_slots_where_items_end_when_decided() -> None:
     assert uncounted.filter(repeats=None, assignments__state="submitted").exists()
     assert not uncounted.filter(slots__isnull=False).exists()
     # Two of three decide: the third is not asked for.
-    progress = progress_of(campaign)
+    progress = get_progress(campaign)
     assert (progress.items, progress.finished, progress.wanted, progress.counted) == (30, 30, 60, 60)
     assert list(audit(campaign)) == []
 
@@ -164,17 +164,17 @@ def test_what_is_taken_out_is_not_shown_again() -> None:
     campaign = make(items=30, answers=1, batch=1, repeat_every=2)
     (worker,) = join(campaign)
     while True:
-        (held,) = assignment.work(worker).assignments
+        (held,) = assignment.assign_work(worker).assignments
         if held.item.repeats_id is not None:
             break
         submit.submit(held, given({"choice": "left"}))
     first = Item.objects.get(pk=held.item.repeats_id)
-    moderation.hold(None, first, held=True, reason="shows a face")
+    moderation.set_hold(None, first, held=True, reason="shows a face")
     held.refresh_from_db()
     assert held.state == "pulled"
     assert set(Item.objects.filter(held=True)) == {first, held.item}
     assert all(one.item.repeats_id != first.pk for one in work_through(worker, lambda _: "left"))
-    moderation.hold(None, first, held=False)
+    moderation.set_hold(None, first, held=False)
     assert not Item.objects.filter(held=True).exists()
     assert list(audit(campaign)) == []
 
@@ -188,16 +188,16 @@ def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
     add_items(campaign, list(new_items("pairwise", 12)), 1)
     worker, other = join(campaign, 2)
     again = 0
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         (one,) = held
         again += one.item.repeats_id is not None
         # A revision does not count: it may come from having seen that it was shown before.
         choice = "no" if one.item.repeats_id is not None else "yes"
         submit.submit(one, given({"choice": choice}))
         submit.submit(one, given({"choice": "yes"}, revision=2))
-    (found,) = repeats_of(campaign).values()
-    assert repeats_of(campaign, worker) == {worker.pk: found}
-    assert repeats_of(campaign, other) == {}
+    (found,) = measure_consistency(campaign).values()
+    assert measure_consistency(campaign, worker) == {worker.pk: found}
+    assert measure_consistency(campaign, other) == {}
     assert again > 2
     assert (found[0].number, found[0].of, found[1]) == (0, again, 0)
 
@@ -232,7 +232,7 @@ def test_a_worker_is_not_told_what_is_shown_again() -> None:
     keys = set()
     from capeval_server.api.annotation_work import _serialize_item
 
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         keys.add((held[0].item.repeats_id is not None, tuple(_serialize_item(worker, held[0], 1))))
         outcome = submit.submit(held[0], given({"choice": "left"}))
         assert (outcome.outcome, outcome.text) == ("stored", "Thank you. Your answer is stored.")

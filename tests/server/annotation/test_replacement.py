@@ -162,7 +162,7 @@ def test_as_many_checks_are_judged_as_are_foreseen() -> None:
     options: dict[str, Any] = {"reopened_for": "trusted", "check_every": 15, "batch": 10, "trust_answers": 20}
     campaign = make("triplet", items=60, checks=30, answers=1, **options)
     (worker,) = join(campaign)
-    while batch := assignment.work(worker).assignments:
+    while batch := assignment.assign_work(worker).assignments:
         for held in batch:
             answer(held)
     worker.refresh_from_db()
@@ -202,7 +202,7 @@ def reopened(**options: Any) -> Campaign:
     """An open campaign of captions, all of them written by a worker who is blocked."""
     campaign = make("write", items=4, batch=4, answers=1, reopened_for="trusted", **options)
     (bad,) = join(campaign)
-    for held in assignment.work(bad).assignments:
+    for held in assignment.assign_work(bad).assignments:
         answer(held)
     moderation.block(None, bad, "spam")
     return campaign
@@ -320,7 +320,7 @@ def test_no_two_checks_follow_each_other_whatever_is_changed() -> None:
     kinds = []
     for step in range(120):
         lifecycle.set_quality(None, campaign, {"check_every": (2, 3, 5)[step % 3]})
-        (held,) = assignment.work(worker).assignments
+        (held,) = assignment.assign_work(worker).assignments
         kinds.append(held.item.is_check)
         answer(held)
     assert sum(kinds) > 10

@@ -21,7 +21,7 @@ from capeval.cli.app import app
 from capeval.data.captions import ImageId
 from capeval.errors import OptionError
 from capeval.formats.judgments.human_scores import load_human_differences, load_human_scores
-from capeval.formats.judgments.plans import load_plan, load_votes, plan_files, write_plan
+from capeval.formats.judgments.plans import get_plan_paths, load_plan, load_votes, write_plan
 from capeval.studies.judging import JudgingOptions
 from capeval.studies.plan import PlanOptions, plan_study
 from capeval.studies.votes import count_votes
@@ -72,7 +72,7 @@ def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Cam
 def work_all(worker: Participation, choose: Chooser) -> int:
     """Answers all that a worker can get."""
     number = 0
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         for one in held:
             submit.submit(one, given(dict(choose(one)), seconds=4))
             number += 1
@@ -82,7 +82,7 @@ def work_all(worker: Participation, choose: Chooser) -> int:
 def triplets(tmp_path: Path) -> Campaign:
     counts = {"HC": 3, "HI": 3, "HM": 4, "MM": 3}
     write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgments=3, seed=2)), tmp_path)
-    return campaign_of("triplet", list(plan_items(load_plan(*plan_files(tmp_path)), "triplet")))
+    return campaign_of("triplet", list(plan_items(load_plan(*get_plan_paths(tmp_path)), "triplet")))
 
 
 def by_preference(held: Assignment) -> Mapping[str, str]:
@@ -110,9 +110,9 @@ def test_a_plan_goes_through_a_campaign_and_comes_back(tmp_path: Path) -> None:
     paths = write_results(campaign, out)
     assert [path.name for path in paths] == ["pairs.csv", "triplets.csv", "votes.csv"]
     # The plan is the one that was imported, to the byte, so its own votes fit it too.
-    for mine, theirs in zip(plan_files(out), plan_files(plan_folder), strict=True):
+    for mine, theirs in zip(get_plan_paths(out), get_plan_paths(plan_folder), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
-    plan = load_plan(*plan_files(out))
+    plan = load_plan(*get_plan_paths(out))
     counted = count_votes(plan, load_votes(out / "votes.csv", plan))
     assert counted.incomplete == ()
     order = {"human": 3, "good": 2, "poor": 1, "other": 0}
@@ -141,7 +141,7 @@ def test_votes_of_mirrored_displays_count_for_the_right_candidate(tmp_path: Path
         work_all(worker, lambda held: {"choice": "left"})
     out = tmp_path / "out"
     write_results(campaign, out)
-    plan = load_plan(*plan_files(out))
+    plan = load_plan(*get_plan_paths(out))
     votes = load_votes(out / "votes.csv", plan)
     sums: Counter[int] = Counter()
     for triplet, answers in zip(plan.triplets, votes, strict=True):
@@ -170,7 +170,7 @@ def test_excluded_answers_are_in_no_file(tmp_path: Path) -> None:
 
 def test_pairwise_votes_come_out(tmp_path: Path) -> None:
     write_plan(plan_study(CAPTIONS, MACHINES, {"MM": 4, "HM": 2}, PlanOptions(seed=2)), tmp_path)
-    plan = load_plan(*plan_files(tmp_path))
+    plan = load_plan(*get_plan_paths(tmp_path))
     campaign = campaign_of("pairwise", list(plan_items(plan, "pairwise")), answers=2)
     for worker in join(campaign, 2):
         work_all(worker, by_preference)
@@ -359,7 +359,7 @@ def votes_of_many(kind: str, tmp_path: Path) -> Campaign:
     }
     counts = {"HC": 2, "HI": 12, "HM": 24, "MM": 12}
     write_plan(plan_study(captions, machines, counts, PlanOptions(judgments=2, seed=2)), tmp_path)
-    plan = load_plan(*plan_files(tmp_path))
+    plan = load_plan(*get_plan_paths(tmp_path))
     campaign = campaign_of(kind, list(plan_items(plan, kind)), answers=2)
     for worker in join(campaign, 2):
         work_all(worker, by_preference)

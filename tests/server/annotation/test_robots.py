@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from capeval_server.annotation.core.slots import ended
-from capeval_server.annotation.models import Campaign, Item, NextPairs, Slot
+from capeval_server.annotation.core.slots import find_ended_items
+from capeval_server.annotation.models import AdaptiveChoice, Campaign, Item, Slot
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses.adaptive_sampling import replay
 from capeval_server.annotation.review import moderation
@@ -54,7 +54,7 @@ def test_robots_whose_pairs_end_when_their_winner_is_likely(seed: int) -> None:
     assert {"skip", "return", "leave"} <= set(crowd.done)
     check_end(campaign, crowd.acknowledged)
     # Some pairs have ended before all items had answers.
-    assert ended(campaign).pairs > 0
+    assert find_ended_items(campaign).pairs > 0
     assert Slot.objects.filter(closed=True).exists()
 
 
@@ -69,7 +69,7 @@ def test_robots_whose_items_are_chosen_by_systems(seed: int) -> None:
     crowd.run(campaign)
     assert {"skip", "return", "leave"} <= set(crowd.done)
     check_end(campaign, crowd.acknowledged)
-    assert NextPairs.objects.count() >= 8
+    assert AdaptiveChoice.objects.count() >= 8
     assert all(again.differs == () for again in replay(campaign))
 
 

@@ -178,7 +178,7 @@ def test_the_rates_on_nocaps() -> None:
 
 @pytest.mark.conformance
 def test_the_rates_on_coco() -> None:
-    captions = [text for texts in coco.captions().values() for text in texts]
+    captions = [text for texts in coco.load_captions().values() for text in texts]
     assert len(captions) == 202_654
     assert rates(captions) == pytest.approx({rule: COCO_RATES.get(rule, 0.0) for rule in RULES}, abs=0.006)
 

@@ -72,10 +72,10 @@ def test_a_sentence_is_kept_with_a_reason_and_goes_to_review(campaign: Campaign)
     }
     assert kept.texts.number == 2
     assert [request.reason for request in ReviewRequest.objects.all()] == [submit.KEPT]
-    assert list(moderation.queue(campaign)) == [kept]
+    assert list(moderation.list_review_queue(campaign)) == [kept]
     # A revision that needs no reason is looked at because of what it replaces.
-    assert list(moderation.queue(campaign)) != [send(held, FINE, revision=2)]
-    assert moderation.queue(campaign).get().rules["findings"] == []
+    assert list(moderation.list_review_queue(campaign)) != [send(held, FINE, revision=2)]
+    assert moderation.list_review_queue(campaign).get().rules["findings"] == []
 
 
 def test_a_hint_is_stored_and_asks_nothing(campaign: Campaign) -> None:

@@ -301,7 +301,7 @@ def answer_by_api(task: TaskType, campaign: Campaign) -> None:
 
 def review(manager: Visitor, task: TaskType, campaign: Campaign) -> None:
     """Accept all answers that are drawn for a review."""
-    waiting = list(moderation.queue(campaign))
+    waiting = list(moderation.list_review_queue(campaign))
     assert bool(waiting) == task.reviewed
     page = manager.see("/campaigns/contract/reviews/")
     for response in waiting:

@@ -104,13 +104,13 @@ def test_captions_unlike_the_others_of_their_image() -> None:
             held = hold(worker)
             wrong = number == 3 and ranks[held.item_id] == 0
             answer(held, "a plane flies above clouds" if wrong else texts[ranks[held.item_id]])
-    assert text_flags.compare(campaign) == 1
-    assert text_flags.compare(campaign) == 0
+    assert text_flags.request_agreement_reviews(campaign) == 1
+    assert text_flags.request_agreement_reviews(campaign) == 0
     assert reasons(campaign) == {"a plane flies above clouds": [text_flags.UNLIKE]}
-    (waiting,) = moderation.queue(campaign)
+    (waiting,) = moderation.list_review_queue(campaign)
     assert waiting.answer["caption"] == "a plane flies above clouds"
     with pytest.raises(CampaignError, match="the comparison requires a campaign"):
-        text_flags.compare(make())
+        text_flags.request_agreement_reviews(make())
     assert Response.objects.filter(filled_slot=None).count() == 0
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition, read_items
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
@@ -61,7 +61,7 @@ def choose(held: Assignment, item_choice: str) -> None:
 
 
 def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     assert len(held) == 10
     assert all(one.item.is_training for one in held)
     for number, one in enumerate(held):
@@ -77,7 +77,7 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     (worker,) = join(campaign)
     assert worker.stage == "training"
     with pytest.raises(AssignmentError, match="answer all items of the training"):
-        training.go_on(worker)
+        training.continue_training(worker)
     done = attempt(worker, 8)
     assert (done.right, done.needed, done.passed, done.again) == (8, 8, True, False)
     assert [item.right for item in done.items] == [True] * 8 + [False] * 2
@@ -85,19 +85,19 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     for item in done.items:
         (side,) = item.expected.values()
         assert item.shown[{"B": "left", "C": "right"}[side]] == "a hound"
-    found = assignment.work(worker)
+    found = assignment.assign_work(worker)
     assert (found.assignments, found.why) == (
         [],
         "Please read the feedback on your training answers, then continue.",
     )
-    assert training.go_on(worker).stage == "working"
-    assert len(assignment.work(worker).assignments) == 2
+    assert training.continue_training(worker).stage == "working"
+    assert len(assignment.assign_work(worker).assignments) == 2
     assert counted(campaign) == 0
     worker.refresh_from_db()
     assert (worker.answered, worker.judged) == (10, 0)
     assert next(payments.lines(campaign)).answers == 10
     assert list(audit(campaign)) == []
-    assert progress_of(campaign).items == 4
+    assert get_progress(campaign).items == 4
 
 
 def test_two_tries_with_other_items_and_then_out() -> None:
@@ -105,27 +105,27 @@ def test_two_tries_with_other_items_and_then_out() -> None:
     (worker,) = join(campaign)
     first = attempt(worker, 7)
     assert (first.passed, first.again) == (False, True)
-    assert training.go_on(worker).stage == "training"
+    assert training.continue_training(worker).stage == "training"
     second = attempt(worker, 7)
     assert (second.passed, second.again) == (False, False)
     texts = [{item.shown["reference"] for item in done.items} for done in (first, second)]
     assert not texts[0] & texts[1]
-    assert training.go_on(worker).stage == "screened out"
-    assert "did not qualify" in assignment.work(worker).why
+    assert training.continue_training(worker).stage == "screened out"
+    assert "did not qualify" in assignment.assign_work(worker).why
     with pytest.raises(AssignmentError):
-        training.go_on(worker)
+        training.continue_training(worker)
     # A block that is lifted is no way around it.
     exclusion, _ = moderation.block(None, worker, "spam")
-    moderation.lift(None, exclusion, "a mistake")
+    moderation.unblock(None, exclusion, "a mistake")
     worker.refresh_from_db()
     assert training.finished_try(worker) is not None
-    assert training.go_on(worker).stage == "screened out"
+    assert training.continue_training(worker).stage == "screened out"
 
 
 def test_the_second_try_can_pass_and_what_is_skipped_is_not_right() -> None:
     campaign = trained(training_items=3, training_right=3, number=7)
     (worker,) = join(campaign)
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     choose(held[0], "first")
     assignment.set_aside(held[1], "skipped")
     assert training.finished_try(worker) is None
@@ -136,10 +136,10 @@ def test_the_second_try_can_pass_and_what_is_skipped_is_not_right() -> None:
     done = training.finished_try(worker)
     assert done is not None
     assert (done.right, done.again) == (1, True)
-    training.go_on(worker)
-    for one in assignment.work(worker).assignments:
+    training.continue_training(worker)
+    for one in assignment.assign_work(worker).assignments:
         choose(one, "first")
-    assert training.go_on(worker).stage == "working"
+    assert training.continue_training(worker).stage == "working"
 
 
 def test_training_needs_a_whole_try() -> None:
@@ -186,7 +186,7 @@ def checked(number: int, checks: int) -> Campaign:
 def until_paused(worker: Participation, fail: int) -> list[bool]:
     """Whether each check was failed, of which every so many is, until there is no work."""
     found: list[bool] = []
-    while held := assignment.work(worker).assignments:
+    while held := assignment.assign_work(worker).assignments:
         if held[0].item.is_check:
             found.append(len(found) % fail == 0)
             choose(held[0], "second" if found[-1] else "first")
@@ -201,8 +201,8 @@ def test_three_failed_of_the_last_ten_checks_pause_until_somebody_looks() -> Non
     assert until_paused(careless, 3) == [True, False, False, True, False, False, True]
     careless.refresh_from_db()
     assert careless.stage == "paused"
-    assert "paused until an organizer" in assignment.work(careless).why
-    assert "Workers paused for failed checks" in str(progress_of(campaign).waiting)
+    assert "paused until an organizer" in assignment.assign_work(careless).why
+    assert "Workers paused for failed checks" in str(get_progress(campaign).waiting)
     before = counted(campaign)
     staff, place = user_program("staff", is_staff=True), f"campaigns/{campaign.slug}/workers"
     resumed = f"{place}/{careless.worker.pseudonym}/resume"
@@ -225,7 +225,7 @@ def test_failed_training_does_not_pause_and_pausing_can_be_off() -> None:
     campaign = trained(pause_failed=1)
     (worker,) = join(campaign)
     attempt(worker, 8)
-    assert training.go_on(worker).stage == "working"
+    assert training.continue_training(worker).stage == "working"
     never = make(answers=1, items=30, checks=20, check_every=2, batch=1, pause_failed=0)
     (other,) = join(never)
     assert all(until_paused(other, 1))
@@ -256,13 +256,15 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         batch = program.ask("POST", f"{place}/next", {})
         assert batch["training"]
         assert WHY not in str(batch)
-        for held in assignment.work(staged).assignments:
+        for held in assignment.assign_work(staged).assignments:
             choose(held, "second")
         assert program.ask("GET", f"{place}/training")["right"] == 0
         page = shown()
         assert "Training: 0 of 10 correct" in page
         assert page.count(WHY) == 10
-        assert page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("answer: C. ") == 10
+        assert (
+            page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("answer: C. ") == 10
+        )
         for side in re.findall(r"<strong>(B|C)</strong> a hound", page):
             assert f"correct answer: {side}. " in page
         assert not any(code in page for code in codes.values())

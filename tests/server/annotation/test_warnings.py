@@ -11,11 +11,15 @@ from django.test import Client
 from capeval_server.annotation.campaigns.creation import add_items, make_campaign
 from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.campaigns.lifecycle import change_state
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, Participation
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
-from capeval_server.annotation.responses.content_warnings import avoid_warnings, set_warning, warned_of
+from capeval_server.annotation.responses.content_warnings import (
+    avoid_warnings,
+    count_warned_images,
+    set_warning,
+)
 from capeval_server.annotation.review import moderation, withdrawal
 from capeval_server.annotation.workers import enrollment
 from capeval_server.core.errors import AssignmentError
@@ -37,7 +41,7 @@ def campaign(tmp_path: Path) -> Campaign:
 
 
 def names(worker: Participation) -> list[str]:
-    found = assignment.work(worker).assignments
+    found = assignment.assign_work(worker).assignments
     return sorted(one.item.image.name for one in found if one.item.image is not None)
 
 
@@ -53,14 +57,14 @@ def test_who_wants_none_is_given_none(campaign: Campaign) -> None:
     avoids = avoid_warnings(avoids, avoid=True)
     assert names(avoids) == ["street3.jpg", "street4.jpg", "street5.jpg"]
     assert len(names(other)) == 5
-    for one in assignment.work(avoids).assignments:
+    for one in assignment.assign_work(avoids).assignments:
         answer(one, "a cart in a street at noon")
-    assert assignment.work(avoids).why == "There is no work for you now."
+    assert assignment.assign_work(avoids).why == "There is no work for you now."
     assert not assignment.has_work(avoids)
     avoids.refresh_from_db()
     assert (avoids.answered, avoids.judged, avoids.stage) == (3, 0, "working")
     withdrawal.withdraw(None, other)
-    (why,) = progress_of(campaign).waiting
+    (why,) = get_progress(campaign).waiting
     assert why == (
         "Items that need answers from more workers: 6 (all workers have had them, or avoid images with"
         " warnings)."
@@ -72,7 +76,7 @@ def test_who_wants_none_is_given_none(campaign: Campaign) -> None:
 
 def test_what_is_held_is_given_back(campaign: Campaign) -> None:
     (worker,) = join(campaign)
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     warned = [one for one in held if one.item.image and one.item.image.warning]
     Assignment.objects.filter(pk=warned[0].pk).update(state="expired")
     before = names(worker)
@@ -116,13 +120,13 @@ def test_checks_and_training_with_a_warning_are_not_given_either() -> None:
     add_items(campaign, [*rows, *work], 1)
     (worker,) = join(campaign)
     worker = avoid_warnings(worker, avoid=True)
-    for one in assignment.work(worker).assignments:
+    for one in assignment.assign_work(worker).assignments:
         answer(one)
     from capeval_server.annotation.workers import training
 
     worker.refresh_from_db()
-    if training.go_on(worker).stage == "working":
-        while held := assignment.work(worker).assignments:
+    if training.continue_training(worker).stage == "working":
+        while held := assignment.assign_work(worker).assignments:
             answer(held[0])
     given = worker.assignments.filter(item__is_check=True)
     assert given.count() >= 2
@@ -141,7 +145,7 @@ def test_at_entry_and_later_by_page(campaign: Campaign) -> None:
     assert '<input type="checkbox" id="avoid" name="avoid" checked>' in mine
     answer_ = client.post("/annotate/streets/warnings/", {}, follow=True)
     assert "You may see images with a warning." in answer_.content.decode()
-    for one in assignment.work(worker).assignments:
+    for one in assignment.assign_work(worker).assignments:
         assignment.set_aside(one, Assignment.State.SKIPPED)
     work = page(client, campaign)
     assert work.count("Warning: blood") == 3
@@ -173,7 +177,7 @@ def test_what_was_asked_to_be_seen_is_recorded(campaign: Campaign) -> None:
     client.post("/annotate/streets/agree/", {"texts": "1"})
     page(client, campaign)
     worker = campaign.participations.get()
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     warned = [one for one in held if one.item.image and one.item.image.warning]
     plain = next(one for one in held if one not in warned)
     for one in (warned[0], plain, warned[0]):
@@ -181,7 +185,7 @@ def test_what_was_asked_to_be_seen_is_recorded(campaign: Campaign) -> None:
             assert see(client, one, size) == 200
     shown = Assignment.objects.exclude(warned_shown=None)
     assert [one.pk for one in shown] == [warned[0].pk]
-    found = warned_of(worker)
+    found = count_warned_images(worker)
     assert (found.given, found.shown) == (len(warned), 1)
     User.objects.create(username="staff", is_staff=True)
     browser = Client()
@@ -194,8 +198,8 @@ def test_a_take_down_shows_the_picture_to_nobody(campaign: Campaign) -> None:
     client = enter(campaign)
     client.post("/annotate/streets/agree/", {"texts": "1"})
     page(client, campaign)
-    (held, *_) = assignment.work(campaign.participations.get()).assignments
+    (held, *_) = assignment.assign_work(campaign.participations.get()).assignments
     answer(held, "a cart in a street at noon")
     assert see(client, held) == 200
-    moderation.hold(None, held.item, held=True, reason="a face")
+    moderation.set_hold(None, held.item, held=True, reason="a face")
     assert see(client, held) == 404

@@ -66,12 +66,12 @@ def member(campaign: Campaign, name: str) -> Participation:
 def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
     campaign = make("write", answers=1, items=5, batch=5, review_first=10, reopened_for="everybody")
     worker, other = member(campaign, "wanda"), join(campaign)[0]
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     answer(held[0], f"{OWN} first")
     answer(held[0], f"{OWN} revised", revision=2)
     assignment.save_draft(held[1], {"caption": f"{OWN} draft"})
     assignment.set_aside(held[2], "skipped", f"{OWN} reason")
-    assignment.report(held[3], "other", f"{OWN} note")
+    assignment.report_item(held[3], "other", f"{OWN} note")
     assert withdrawal.effect_of_withdrawing(worker) == withdrawal.WithdrawalEffect(removed=2, frozen=0)
     assert all_rows().count(OWN) == 5
     assert withdrawal.withdraw(None, worker, by_worker=True) == withdrawal.WithdrawalEffect(
@@ -84,14 +84,14 @@ def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
     assert not Assignment.objects.filter(state="held").exists()
     assert set(Response.objects.values_list("redacted", flat=True)) == {"withdrew"}
     assert all(len(digest) == 64 for digest in Response.objects.values_list("digest", flat=True))
-    while found := assignment.work(other).assignments:
+    while found := assignment.assign_work(other).assignments:
         for one in found:
             answer(one, "a cart in a street")
     release = release_files.freeze(None, campaign, "1.0")
     assert OWN not in release_text(release)
     assert "a cart in a street" in release_text(release)
     assert list(audit(campaign)) == []
-    assert {response.participation_id for response in moderation.queue(campaign)} == {other.pk}
+    assert {response.participation_id for response in moderation.list_review_queue(campaign)} == {other.pk}
 
 
 def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
@@ -108,7 +108,7 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     assert withdrawal.withdraw(None, worker) == withdrawal.WithdrawalEffect(removed=1, frozen=1)
     assert release_text(release) == before
     assert release_files.verify(release) > 2
-    assert release_files.changed_since(release) == 1
+    assert release_files.count_outdated_answers(release) == 1
     assert list(audit(campaign)) == []
     left = Worker.objects.get(pseudonym=pseudonym)
     assert (left.user, left.digest) == (None, None)
@@ -119,7 +119,7 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     assert (heir.user and heir.user.username, heir.pseudonym == pseudonym) == ("wanda", False)
     assert answer(hold(there)).outcome == "stored"
     (second,) = join(campaign)
-    while found := assignment.work(second).assignments:
+    while found := assignment.assign_work(second).assignments:
         answer(found[0], "another sentence of the street")
     assert OWN not in release_text(release_files.freeze(None, campaign, "1.1"))
 
@@ -127,26 +127,26 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
 def test_nothing_of_who_left_is_stored_later() -> None:
     campaign = make("write", answers=2, items=3, batch=3)
     (token,) = enrollment.invite(None, campaign, 1)
-    worker = enrollment.agree(enrollment.invited(campaign, token), 1)
-    held = assignment.work(worker).assignments
+    worker = enrollment.agree(enrollment.get_invited(campaign, token), 1)
+    held = assignment.assign_work(worker).assignments
     withdrawal.withdraw(None, worker, by_worker=True)
     late: list[Any] = [
         lambda: answer(held[0], OWN),
         lambda: assignment.save_draft(held[0], {"caption": OWN}),
         lambda: assignment.set_aside(held[0], "skipped", OWN),
-        lambda: assignment.report(held[0], "other", OWN),
+        lambda: assignment.report_item(held[0], "other", OWN),
         lambda: withdrawal.withdraw(None, worker),
-        lambda: enrollment.invited(campaign, token),
+        lambda: enrollment.get_invited(campaign, token),
     ]
     for what in late:
         with pytest.raises(AssignmentError, match="you have withdrawn from this campaign"):
             what()
     assert OWN not in all_rows()
-    assert assignment.work(worker).why == "You have withdrawn from this campaign."
+    assert assignment.assign_work(worker).why == "You have withdrawn from this campaign."
     with pytest.raises(CampaignError, match="has withdrawn from the campaign"):
         moderation.block(None, worker, "spam")
     with pytest.raises(CampaignError, match="can't come back"):
-        moderation.lift(None, worker.exclusions.get(), "a mistake")
+        moderation.unblock(None, worker.exclusions.get(), "a mistake")
 
 
 def test_who_left_does_not_begin_again_under_another_name() -> None:
@@ -154,8 +154,8 @@ def test_who_left_does_not_begin_again_under_another_name() -> None:
     withdrawal.withdraw(None, member(campaign, "wanda"))
     with pytest.raises(AssignmentError, match="you have withdrawn"):
         member(campaign, "wanda")
-    assert assignment.work(member(other, "wanda")).assignments
-    assert assignment.work(member(campaign, "willi")).assignments
+    assert assignment.assign_work(member(other, "wanda")).assignments
+    assert assignment.assign_work(member(campaign, "willi")).assignments
 
 
 def test_a_blocked_worker_can_withdraw() -> None:
@@ -172,19 +172,19 @@ def test_a_blocked_worker_can_withdraw() -> None:
 def test_other_texts_are_agreed_to_before_more_work() -> None:
     campaign = make("write", answers=1, items=4, batch=2)
     (worker,) = join(campaign)
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     same = change_texts(None, campaign, instructions="# Work")
     assert same.number == 1
     made = change_texts(None, campaign, consent="All is published.")
     assert (made.number, made.instructions, made.consent) == (2, "# Work", "All is published.")
-    assert "agree to them" in assignment.work(worker).why
+    assert "agree to them" in assignment.assign_work(worker).why
     # What is held may end.
     assert answer(held[0]).outcome == "stored"
     with pytest.raises(AssignmentError, match="instructions have changed"):
         enrollment.agree(worker, 1)
     now = enrollment.agree(worker, 2)
     assert (now.consented_to, now.consented is not None) == (made, True)
-    assert assignment.work(worker).assignments == held[1:]
+    assert assignment.assign_work(worker).assignments == held[1:]
     TextVersion.objects.create(
         campaign=campaign,
         number=3,
@@ -192,7 +192,7 @@ def test_other_texts_are_agreed_to_before_more_work() -> None:
         consent="All is published.",
         rules={"short": "hint"},
     )
-    assert assignment.work(worker).assignments == held[1:]
+    assert assignment.assign_work(worker).assignments == held[1:]
     for text in ("", " ", "x" * 100_001, "\0", "\ud800"):
         with pytest.raises(CampaignError, match="'consent' must be a text"):
             change_texts(None, campaign, consent=text)
@@ -249,7 +249,7 @@ def test_by_api_by_the_worker_and_by_an_organizer() -> None:
     assert programs[0].ask("POST", place) == {"removed": 1, "frozen": 0, "end": None}
     # The token is gone with the rest.
     programs[0].ask("POST", place, status=401)
-    worker = enrollment.invited(campaign, tokens[1]).worker.pseudonym
+    worker = enrollment.get_invited(campaign, tokens[1]).worker.pseudonym
     organized = f"campaigns/{campaign.slug}/workers/{worker}/withdraw"
     assert staff.ask("GET", organized) == {"removed": 1, "frozen": 0}
     user_program("somebody").ask("POST", organized, status=404)
@@ -271,5 +271,6 @@ def test_a_campaign_without_a_consent_of_its_own_has_the_one_that_ships() -> Non
     file = '[campaign]\nslug = "c"\ntitle = "C"\nkind = "triplet"\nitems = "items.jsonl"\n'
     staff.ask("POST", "campaigns", {"files": {"campaign.toml": file, "items.jsonl": items}}, 201)
     assert (
-        "You can withdraw" in lifecycle.managed(User.objects.get(username="staff"), "c").texts.get().consent
+        "You can withdraw"
+        in lifecycle.get_managed_campaign(User.objects.get(username="staff"), "c").texts.get().consent
     )

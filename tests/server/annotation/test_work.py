@@ -13,8 +13,8 @@ from django.db import IntegrityError, connection, transaction
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.core import slots, triggers
-from capeval_server.annotation.core.digests import digest_of
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.digests import compute_digest
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import (
     Assignment,
     CheckResult,
@@ -73,7 +73,7 @@ def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
     moderation.redact(None, response, "asked to")
     response.refresh_from_db()
     assert (response.answer, response.redacted) == ({}, "asked to")
-    assert response.digest == digest_of({"choice": "first"}) or response.digest == digest_of(
+    assert response.digest == compute_digest({"choice": "first"}) or response.digest == compute_digest(
         {"choice": "second"}
     )
     assert counted(campaign) == 0
@@ -92,10 +92,10 @@ def test_other_records_are_never_changed_or_deleted() -> None:
     response = answer(hold(worker)).response
     review = moderation.review(reviewer, response, "fine")
     other = hold(worker)
-    report = assignment.report(other, "offensive")
+    report = assignment.report_item(other, "offensive")
     check = CheckResult.objects.create(response=response, passed=True, expected={})
     exclusion, _ = moderation.block(None, worker, "spam")
-    moderation.lift(None, exclusion, "a mistake")
+    moderation.unblock(None, exclusion, "a mistake")
     rows: list[tuple[Any, dict[str, Any]]] = [
         (review, {"verdict": "rejected"}),
         (report, {"reason": "other"}),
@@ -129,9 +129,9 @@ def test_an_item_is_given_to_as_many_workers_as_it_needs() -> None:
     first, second, third = join(campaign, 3)
     held = [hold(first), hold(second)]
     assert {one.slot.number for one in held if one.slot} == {1, 2}
-    assert assignment.work(third).why == "There is no work for you now."
+    assert assignment.assign_work(third).why == "There is no work for you now."
     assert [answer(one).outcome for one in held] == ["stored", "stored"]
-    assert assignment.work(first).assignments == []
+    assert assignment.assign_work(first).assignments == []
     assert counted(campaign) == 2
 
 
@@ -154,7 +154,7 @@ def test_items_that_lack_the_fewest_answers_come_first() -> None:
 def test_items_are_chosen_in_the_order_of_an_index() -> None:
     (worker,) = join(make(answers=2, items=20))
     for name in ("free", "free_trusted"):
-        plan = assignment.candidates(worker, name)[:1].explain()
+        plan = assignment.list_candidates(worker, name)[:1].explain()
         assert "item_choice" in plan
         assert "B-TREE" not in plan
 
@@ -173,38 +173,38 @@ def test_free_slots_are_looked_up_by_their_item() -> None:
 def test_a_batch_is_held_until_it_is_done() -> None:
     campaign = make("write", answers=1, items=7)
     (worker,) = join(campaign)
-    batch = assignment.work(worker).assignments
+    batch = assignment.assign_work(worker).assignments
     assert [one.place for one in batch] == [1, 2, 3, 4, 5]
     answer(batch[0])
-    assert assignment.work(worker).assignments == batch[1:]
+    assert assignment.assign_work(worker).assignments == batch[1:]
     for one in batch[1:]:
         answer(one)
-    assert len(assignment.work(worker).assignments) == 2
+    assert len(assignment.assign_work(worker).assignments) == 2
 
 
 def test_only_who_agreed_gets_work() -> None:
     campaign = make(answers=1)
     (token,) = enrollment.invite(None, campaign, 1)
-    worker = enrollment.invited(campaign, token)
-    assert "agree" in assignment.work(worker).why
+    worker = enrollment.get_invited(campaign, token)
+    assert "agree" in assignment.assign_work(worker).why
     with pytest.raises(AssignmentError, match="instructions have changed"):
         enrollment.agree(worker, 2)
     enrollment.agree(worker, 1)
-    assert assignment.work(worker).assignments
+    assert assignment.assign_work(worker).assignments
     enrollment.revoke(None, worker)
     with pytest.raises(NotFoundError):
-        enrollment.invited(campaign, token)
+        enrollment.get_invited(campaign, token)
 
 
 def test_a_lifted_block_does_not_agree_for_anybody() -> None:
     campaign = make(answers=1)
     (token,) = enrollment.invite(None, campaign, 1)
-    worker = enrollment.invited(campaign, token)
+    worker = enrollment.get_invited(campaign, token)
     exclusion, _ = moderation.block(None, worker, "a link that got out")
-    moderation.lift(None, exclusion, "a mistake")
-    assert "agree" in assignment.work(worker).why
+    moderation.unblock(None, exclusion, "a mistake")
+    assert "agree" in assignment.assign_work(worker).why
     enrollment.agree(worker, 1)
-    assert assignment.work(worker).assignments
+    assert assignment.assign_work(worker).assignments
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_campaign_gives_out_work_only_while_it_is_open(state: str, why: str) -
     (worker,) = join(campaign)
     if state != "draft":
         lifecycle.change_state(None, campaign, state)
-    found = assignment.work(worker)
+    found = assignment.assign_work(worker)
     assert found.assignments == []
     assert why in found.why
 
@@ -290,7 +290,7 @@ def test_skipping_and_returning_free_the_slot() -> None:
     assignment.set_aside(held, "skipped", "too hard")
     assignment.set_aside(held, "skipped", "too hard")
     assert free(campaign) == [1]
-    assert assignment.work(first).assignments == []
+    assert assignment.assign_work(first).assignments == []
     assert answer(hold(second)).outcome == "stored"
     with pytest.raises(AssignmentError, match="skipped already"):
         assignment.set_aside(held, "returned")
@@ -301,14 +301,14 @@ def test_two_reports_take_an_item_out_of_work() -> None:
     campaign = make(answers=3, items=1)
     first, second, third, fourth = join(campaign, 4)
     held = [hold(first), hold(second), hold(third)]
-    assignment.report(held[0], "not loading")
+    assignment.report_item(held[0], "not loading")
     assert free(campaign) == [1]
-    assignment.report(held[1], "offensive", "blood")
-    assert assignment.report(held[1], "offensive", "blood").note == "blood"
+    assignment.report_item(held[1], "offensive", "blood")
+    assert assignment.report_item(held[1], "offensive", "blood").note == "blood"
     held[2].refresh_from_db()
     assert held[2].state == "pulled"
     assert free(campaign) == [0]
-    assert assignment.work(fourth).assignments == []
+    assert assignment.assign_work(fourth).assignments == []
     assert answer(held[2]).outcome == "surplus"
     assert Response.objects.count() == 1
 
@@ -338,10 +338,10 @@ def test_an_assignment_is_found_by_its_worker_alone() -> None:
     campaign = make(answers=2, items=1)
     first, second = join(campaign, 2)
     held = hold(first)
-    assert assignment.find(first, held.lease) == held
+    assert assignment.get_assignment(first, held.lease) == held
     for worker, lease in ((second, held.lease), (first, uuid4())):
         with pytest.raises(NotFoundError):
-            assignment.find(worker, lease)
+            assignment.get_assignment(worker, lease)
 
 
 def test_a_lease_that_runs_out_frees_the_slot_and_is_taken_again(clock: Clock) -> None:
@@ -349,11 +349,11 @@ def test_a_lease_that_runs_out_frees_the_slot_and_is_taken_again(clock: Clock) -
     first, second = join(campaign, 2)
     held = hold(first)
     clock.now += timedelta(seconds=100)
-    assignment.renew(first)
+    assignment.renew_all_leases(first)
     clock.now += timedelta(seconds=100)
-    assert assignment.work(second).assignments == []
+    assert assignment.assign_work(second).assignments == []
     clock.now += timedelta(seconds=100)
-    assignment.expire(campaign)
+    assignment.expire_leases(campaign)
     held.refresh_from_db()
     assert (held.state, free(campaign)) == ("expired", [1])
     assert hold(first) == held
@@ -361,7 +361,7 @@ def test_a_lease_that_runs_out_frees_the_slot_and_is_taken_again(clock: Clock) -
     # At most half an hour by activity alone.
     for _ in range(20):
         clock.now += timedelta(seconds=100)
-        assignment.renew(first)
+        assignment.renew_all_leases(first)
     assert hold(second).item == held.item
 
 
@@ -369,9 +369,9 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
     campaign = make("write", answers=1, items=6, batch=2, reopened_for="trusted", trust_answers=1)
     bad, good, other = join(campaign, 3)
     for _ in range(2):
-        for one in assignment.work(bad).assignments:
+        for one in assignment.assign_work(bad).assignments:
             answer(one)
-    still_held = assignment.work(bad).assignments
+    still_held = assignment.assign_work(bad).assignments
     assert moderation.effect_of_blocking(bad) == moderation.BlockEffect(answers=4, items=4, releases=())
     exclusion, effect = moderation.block(None, bad, "spam")
     assert effect == moderation.BlockEffect(answers=4, items=4, releases=())
@@ -382,21 +382,21 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
         one.refresh_from_db()
         assert one.state == "pulled"
         assert answer(one).outcome == "surplus"
-    for one in assignment.work(other).assignments:
+    for one in assignment.assign_work(other).assignments:
         answer(one)
-    assert assignment.work(other).assignments == []
+    assert assignment.assign_work(other).assignments == []
     good.judged = good.fine = 1
     good.save()
-    assert is_trusted(good, options_of(campaign))
-    filled = assignment.work(good).assignments
+    assert is_trusted(good, get_options(campaign))
+    filled = assignment.assign_work(good).assignments
     assert len(filled) == 2
     answer(filled[0])
     with pytest.raises(CampaignError, match="already blocked"):
         moderation.block(None, bad, "again")
     # One slot is filled and one is held by another.
-    assert moderation.lift(None, exclusion, "a mistake") == 2
+    assert moderation.unblock(None, exclusion, "a mistake") == 2
     with pytest.raises(CampaignError, match="already been lifted"):
-        moderation.lift(None, exclusion, "again")
+        moderation.unblock(None, exclusion, "again")
     assert counted(campaign) == 2 + 1 + 2
     assert Exclusion.objects.get().lifted_who == "the command line"
     moderation.block(None, bad, "once more")
@@ -408,14 +408,14 @@ def test_a_rejected_answer_frees_its_slot_and_a_second_look_restores_it() -> Non
     (worker,) = join(campaign)
     response = answer(hold(worker)).response
     rita = User.objects.create(username="rita")
-    assert list(moderation.queue(campaign)) == [response]
+    assert list(moderation.list_review_queue(campaign)) == [response]
     for verdict, reason in (("rejected", ""), ("fine", "copied"), ("good", ""), ("rejected", "bad")):
         with pytest.raises(CampaignError):
             moderation.review(rita, response, verdict, reason=reason)
     moderation.review(rita, response, "rejected", reason="copied")
     assert counted(campaign) == 0
     assert Slot.objects.get().trusted_only
-    assert list(moderation.queue(campaign)) == []
+    assert list(moderation.list_review_queue(campaign)) == []
     worker.refresh_from_db()
     assert (worker.judged, worker.fine) == (1, 0)
     moderation.review(rita, response, "fine")
@@ -448,7 +448,7 @@ def test_checks_are_given_now_and_then_and_count_in_nothing() -> None:
     campaign = make(answers=1, items=80, checks=20, check_every=10, pause_failed=0)
     (worker,) = join(campaign)
     was_check = []
-    while found := assignment.work(worker).assignments:
+    while found := assignment.assign_work(worker).assignments:
         was_check.append(found[0].item.is_check)
         assert answer(found[0]).outcome == "stored"
     assert counted(campaign) == 80
@@ -463,7 +463,7 @@ def test_checks_are_given_now_and_then_and_count_in_nothing() -> None:
 def test_sides_are_balanced_in_each_group_and_count_for_the_right_one() -> None:
     campaign = make(answers=3, items=8)
     for worker in join(campaign, 3):
-        while found := assignment.work(worker).assignments:
+        while found := assignment.assign_work(worker).assignments:
             answer(found[0])
     for group in ("0", "1"):
         # All chose what stood on the left, so first and second win equally often.

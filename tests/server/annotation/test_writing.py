@@ -13,7 +13,7 @@ from django.test import Client
 from capeval_server.annotation.campaigns.creation import add_items, make_campaign
 from capeval_server.annotation.campaigns.definition import ItemDefinition, read_definition, read_items
 from capeval_server.annotation.campaigns.lifecycle import change_state
-from capeval_server.annotation.campaigns.progress import pace_of, progress_of
+from capeval_server.annotation.campaigns.progress import get_progress, pace_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation, ReviewRequest
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
@@ -63,7 +63,7 @@ def other(choice: str) -> str:
 
 
 def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     assert len(held) == 10
     for number, one in enumerate(held):
         assert one.item.is_quiz
@@ -73,7 +73,7 @@ def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
 
 
 def write(worker: Participation, texts: Sequence[str]) -> training.TrainingAttempt:
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     assert [one.item.expected for one in held] == [{"caption": MODEL}] * len(texts)
     for one, text in zip(held, texts, strict=True):
         answer(one, text)
@@ -99,7 +99,7 @@ def test_a_quiz_then_practice_then_the_work() -> None:
         False,
         False,
     )
-    assert training.go_on(worker).stage == "training"
+    assert training.continue_training(worker).stage == "training"
     second = attempt(worker, 8)
     assert (second.right, second.passed, second.again, second.more) == (8, True, False, True)
     assert not {item.shown["caption"] for item in first.items} & {
@@ -108,15 +108,15 @@ def test_a_quiz_then_practice_then_the_work() -> None:
     for item in second.items:
         assert item.explanation
         assert list(item.expected) == ["Does this sentence break a rule?"]
-    assert training.go_on(worker).stage == "training"
+    assert training.continue_training(worker).stage == "training"
     done = write(worker, ["a cart that was red stands there", "a blue cart and two people in a street"])
     assert (done.practice, done.passed, done.again, done.more) == (True, True, False, False)
     assert [[finding.rule for finding in item.findings] for item in done.items] == [["other-times"], []]
     assert [item.written for item in done.items][1] == "a blue cart and two people in a street"
     assert {text for item in done.items for text in item.expected.values()} == {MODEL}
     assert {item.explanation for item in done.items} == {WHY}
-    assert training.go_on(worker).stage == "working"
-    held = assignment.work(worker).assignments
+    assert training.continue_training(worker).stage == "working"
+    held = assignment.assign_work(worker).assignments
     assert not any(one.item.is_training for one in held)
     assert counted(campaign) == 0
     # It is paid, and says nothing: not of trust, not by what is like it, and no review is asked for.
@@ -127,7 +127,7 @@ def test_a_quiz_then_practice_then_the_work() -> None:
     assert not ReviewRequest.objects.exists()
     assert pace_of(campaign).timed == 1
     assert CheckResult.objects.count() == 20
-    assert (progress_of(campaign).items, counted(campaign)) == (4, 1)
+    assert (get_progress(campaign).items, counted(campaign)) == (4, 1)
     assert list(audit(campaign)) == []
 
 
@@ -135,31 +135,31 @@ def test_practice_alone_and_a_quiz_alone() -> None:
     campaign = trained(practiced=1)
     (worker,) = join(campaign)
     write(worker, ["a cart in a street"])
-    assert training.go_on(worker).stage == "working"
+    assert training.continue_training(worker).stage == "working"
     campaign = trained(questions=quiz()[:10], practiced=0)
     passes, fails = join(campaign, 2)
     assert not attempt(passes, 10).more
-    assert training.go_on(passes).stage == "working"
+    assert training.continue_training(passes).stage == "working"
     assert not attempt(fails, 7).again
-    assert training.go_on(fails).stage == "screened out"
+    assert training.continue_training(fails).stage == "screened out"
 
 
 def test_practice_that_is_out_of_work_keeps_nobody_from_it() -> None:
     campaign = trained(questions=[])
     for item in campaign.items.filter(is_training=True):
-        moderation.hold(None, item, held=True)
+        moderation.set_hold(None, item, held=True)
     (worker,) = join(campaign)
     assert worker.stage == "training"
-    assert not any(one.item.is_training for one in assignment.work(worker).assignments)
+    assert not any(one.item.is_training for one in assignment.assign_work(worker).assignments)
     worker.refresh_from_db()
-    assert (worker.stage, len(assignment.work(worker).assignments)) == ("working", 2)
+    assert (worker.stage, len(assignment.assign_work(worker).assignments)) == ("working", 2)
     assert list(audit(campaign)) == []
 
 
 def test_practice_that_is_set_aside_or_refused() -> None:
     campaign = trained(practiced=2)
     (worker,) = join(campaign)
-    held = assignment.work(worker).assignments
+    held = assignment.assign_work(worker).assignments
     assignment.set_aside(held[0], Assignment.State.SKIPPED)
     # The rules are those of the work: what is blocked is to be changed.
     with pytest.raises(SentenceError, match="There is"):
@@ -168,16 +168,16 @@ def test_practice_that_is_set_aside_or_refused() -> None:
     done = finished(worker)
     assert [item.written for item in done.items] == ["", "a cart in the street"]
     assert [item.findings for item in done.items] == [(), ()]
-    assert training.go_on(worker).stage == "working"
+    assert training.continue_training(worker).stage == "working"
 
 
 def test_a_trial_has_the_training_too() -> None:
     campaign = trained(questions=quiz(), state="pilot")
     (worker,) = join(campaign)
     assert attempt(worker, 8).passed
-    training.go_on(worker)
+    training.continue_training(worker)
     write(worker, [MODEL, MODEL])
-    assert training.go_on(worker).stage == "working"
+    assert training.continue_training(worker).stage == "working"
     assert list(audit(campaign)) == []
 
 
@@ -274,7 +274,7 @@ def test_pascals_form_asks_for_no_number_of_words(tmp_path: Path) -> None:
     change_state(None, campaign, "open")
     assert enrollment.latest_texts(campaign).rules == {"short": "off"}
     (worker,) = join(campaign)
-    assert answer(assignment.work(worker).assignments[0], "A dog plays outside").outcome == "stored"
+    assert answer(assignment.assign_work(worker).assignments[0], "A dog plays outside").outcome == "stored"
     stricter = read_definition(
         "campaign.toml", lambda _: (definition + '[rules]\nshort = "block"\n').encode()
     )
@@ -292,7 +292,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     (token,) = enrollment.invite(None, campaign, 1)
     program, browser, place = Program(token), Client(), f"annotate/{campaign.slug}"
     browser.cookies[f"annotate-{campaign.pk}"] = token
-    worker = enrollment.invited(campaign, token)
+    worker = enrollment.get_invited(campaign, token)
     program.ask("POST", f"{place}/agree", {"texts": 1})
 
     def shown() -> str:
@@ -310,7 +310,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     assert "<h1>Which sentences break a rule?</h1>" in page
     batch = program.ask("POST", f"{place}/next", {})
     assert {(item["kind"], *item["shown"]) for item in batch["items"]} == {("quiz", "caption")}
-    for held in assignment.work(worker).assignments:
+    for held in assignment.assign_work(worker).assignments:
         assert held.item.explanation not in page + str(batch)
         # A question has no rules that look at it.
         assert browser.post(f"/{place}/{held.lease}/check/", {"caption": "a"}).status_code == 404
@@ -319,7 +319,9 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     page = shown()
     assert "Training: 10 of 10 correct" in page
     assert "then you write some practice sentences" in page
-    assert page.count("correct answer: Yes, it breaks a rule. ") + page.count("No, it keeps all rules. ") == 10
+    assert (
+        page.count("correct answer: Yes, it breaks a rule. ") + page.count("No, it keeps all rules. ") == 10
+    )
     tried = program.ask("GET", f"{place}/training")
     assert (tried["right"], tried["more"], tried["practice"]) == (10, True, False)
     browser.post(f"/{place}/training/")
@@ -330,7 +332,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     assert {item["kind"] for item in batch["items"]} == {"write"}
     assert batch["training"]
     assert not [text for text in (MODEL, WHY) if text in page + str(batch)]
-    first, second = assignment.work(worker).assignments
+    first, second = assignment.assign_work(worker).assignments
     send(first, caption="a cart that was red <b>there</b>")
     send(second, caption="two carts in a street")
     page = shown()

@@ -17,7 +17,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Spl
 from capeval_server.core.errors import ChallengeError
 from capeval_server.hosting.selectors.score_disclosure import small_groups, unscored_subsets
 from capeval_server.hosting.services.definition_files import import_challenge
-from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.query import build_query
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.scoring import storage
 from tests.server.boards import score, stand
@@ -64,7 +64,7 @@ def test_one_score_of_each_subset(boarded: Phase) -> None:
 
 def test_each_score_of_each_subset(boarded: Phase) -> None:
     found = Client().get(f"{API}&layout=both&sort_by=METEOR").json()
-    assert len(found["columns"]) == 3 * len(ask(boarded, split="val").columns)
+    assert len(found["columns"]) == 3 * len(build_query(boarded, split="val").columns)
     assert found["rows"][0]["scores"]["METEOR (animals)"] == 0.1
     assert found["rows"][0]["scores"]["BLEU-1 (all)"] is None
 

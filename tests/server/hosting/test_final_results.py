@@ -18,7 +18,7 @@ from capeval_server.hosting.services.description import describe_phase, fingerpr
 from capeval_server.jobs import worker
 from capeval_server.leaderboards.citation import fingerprint as cited
 from capeval_server.leaderboards.entries import Leaderboard
-from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.services.leaderboard_selection import set_standing
@@ -58,7 +58,9 @@ def boards(phase: Phase) -> list[Leaderboard]:
     """What can be asked for, in each order and layout."""
     phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
     return [
-        leaderboard(ask(phase, references=name, layout=layout, order=order, sort_by=by, subset=subset))
+        leaderboard(
+            build_query(phase, references=name, layout=layout, order=order, sort_by=by, subset=subset)
+        )
         for name in ("c1", "c2")
         for layout in ("scores", "subsets", "both")
         for order in ("best", "worst")
@@ -185,7 +187,7 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
 
 def test_a_cited_board_is_the_same_when_it_is_final(olga: Someone, closed: Phase) -> None:
     phase = Phase.objects.select_related("challenge").get()
-    before = cited(leaderboard(ask(phase), compared=False))
+    before = cited(leaderboard(build_query(phase), compared=False))
     final_results.make_final(olga.user, closed)
     assert f"fingerprint={before}" in olga.see("/small/open/cite/").replace("&amp;", "&")
     assert "Nothing has changed" in olga.see(f"/small/open/?fingerprint={before}")

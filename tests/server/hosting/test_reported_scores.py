@@ -22,7 +22,7 @@ from capeval_server.core.errors import ChallengeError
 from capeval_server.hosting.services.definition_files import import_challenge, import_files
 from capeval_server.hosting.services.export_archive import export
 from capeval_server.hosting.services.reported_scores import add_reported, reference_set, reported_csv
-from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard, places
 from tests.server.boards import baseline, stand
 from tests.server.kit import Someone
@@ -110,7 +110,7 @@ def test_they_are_never_mixed_with_what_was_scored(phase: Phase) -> None:
     for team, value in (("x", 2.0), ("y", 1.0)):
         stand(team, value)
     baseline(1.5)
-    question = ask(phase, references="c2")
+    question = build_query(phase, references="c2")
     before, placed = leaderboard(question, full=True), places(question)
     _import(phase.challenge, ranked=True)
     after = leaderboard(question, full=True)
@@ -118,14 +118,14 @@ def test_they_are_never_mixed_with_what_was_scored(phase: Phase) -> None:
     assert [(entry.team, entry.rank, entry.scores["CIDEr-D"]) for entry in after.reported] == [
         ("A", 2, 1.25), ("=1+1", 3, 0.5),
     ]  # fmt: skip
-    worst = leaderboard(ask(phase, references="c2", order="worst"), full=True).reported
+    worst = leaderboard(build_query(phase, references="c2", order="worst"), full=True).reported
     assert [(entry.team, entry.rank) for entry in worst] == [("=1+1", 3), ("A", 2)]
-    by_meteor = leaderboard(ask(phase, references="c2", sort_by="METEOR"), full=True).reported
+    by_meteor = leaderboard(build_query(phase, references="c2", sort_by="METEOR"), full=True).reported
     assert [(entry.team, entry.rank) for entry in by_meteor] == [("A", 1), ("=1+1", None)]
     _import(phase.challenge, ranked=False)
     assert [entry.rank for entry in leaderboard(question).reported] == [None, None]
-    assert leaderboard(ask(phase, references="c2", subset="animals")).reported == []
-    assert leaderboard(ask(phase, references="c1")).reported == []
+    assert leaderboard(build_query(phase, references="c2", subset="animals")).reported == []
+    assert leaderboard(build_query(phase, references="c1")).reported == []
 
 
 @pytest.mark.django_db
@@ -173,8 +173,8 @@ def test_organizers_import_and_remove_them(phase: Phase, olga: Someone) -> None:
     send(COCO, 302)
     page = olga.see(ORGANIZE)
     assert (
-        "2 rows are now shown with the leaderboards of c2. Ignored scores that the split does not have: SPICE."
-        in page
+        "2 rows are now shown with the leaderboards of c2."
+        " Ignored scores that the split does not have: SPICE." in page
     )
     assert Reported.objects.get().rows[0]["team"] == "3D&CV"
     text = olga.see(f"{ORGANIZE}old.csv")

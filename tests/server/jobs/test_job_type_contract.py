@@ -22,7 +22,7 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge
-from capeval_server.hosting.jobs import ask_for_export
+from capeval_server.hosting.jobs import request_export
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.handlers import HANDLERS, Handler, handlers, register
 from capeval_server.jobs.models import Job
@@ -96,7 +96,7 @@ def submit() -> Example:
 def export() -> Example:
     olga, challenge = Someone("olga"), Challenge.objects.get()
     challenge.organizers.add(olga.user)
-    ask_for_export(olga.user, challenge)
+    request_export(olga.user, challenge)
 
     def state() -> str:
         answer = olga.program("organize").get(f"/api/challenges/{challenge.slug}/organize/export")

@@ -90,7 +90,7 @@ def test_a_job_is_done_by_who_holds_its_lease(greeting: type[Greeting]) -> None:
     second = leases.claim(["greeting"], "there")
     assert second is not None
     assert (second.subject, second.attempt, second.owner) == ("ann", 2, "there")
-    for end in (leases.finish, leases.restart, leases.locked, lambda job: leases.give_back(job, greeting())):
+    for end in (leases.finish, leases.restart, leases.lock_job, lambda job: leases.release(job, greeting())):
         with pytest.raises(leases.LostLeaseError):
             end(first)
     leases.finish(second)

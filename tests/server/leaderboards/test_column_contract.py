@@ -29,7 +29,7 @@ from capeval_server.hosting.services import final_results
 from capeval_server.leaderboards import columns
 from capeval_server.leaderboards.columns import COLUMNS, EntryColumn, register
 from capeval_server.leaderboards.entries import Leaderboard
-from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import FinalBoard, Result, Score, Submission
 from capeval_server.submissions.selectors.scores import score_tables
@@ -64,7 +64,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[EntryColumn]:
 def current(phase: Phase, **asked: Any) -> Leaderboard:
     """The leaderboard as everybody sees it."""
     phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
-    return leaderboard(ask(phase, references="c2", **asked))
+    return leaderboard(build_query(phase, references="c2", **asked))
 
 
 def rows_of_page(page: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from capeval.scoring.significance import Resampled, difference
+from capeval.scoring.significance import BootstrapScore, difference
 from capeval_server.challenges.models import Phase
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import Score, Submission
@@ -46,7 +46,9 @@ def test_two_submissions_of_ones_own(ann: Participant) -> None:
     ]
     expected = difference(
         *(
-            Resampled(name="ROUGE-L", score=one.value or 0, values=np.frombuffer(bytes(one.samples), "<f4"))
+            BootstrapScore(
+                name="ROUGE-L", score=one.value or 0, values=np.frombuffer(bytes(one.samples), "<f4")
+            )
             for one in kept
         )
     )

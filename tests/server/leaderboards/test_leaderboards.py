@@ -27,10 +27,10 @@ from capeval_server.leaderboards.citation import bibtex, fingerprint
 from capeval_server.leaderboards.csv_export import to_csv
 from capeval_server.leaderboards.entries import Leaderboard
 from capeval_server.leaderboards.plots import plot
-from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import Result, Submission
-from capeval_server.submissions.selectors.queue import jobs
+from capeval_server.submissions.selectors.queue import get_queue_status
 from tests.server.boards import around, baseline, score, score_again, stand, version
 from tests.server.kit import CAPTIONS
 
@@ -42,7 +42,7 @@ PAGE = "/small/open/?split=val&references=c2"
 
 def board(phase: Phase, **asked: Any) -> Leaderboard:
     """A leaderboard as organizers see it, with all digits."""
-    return leaderboard(ask(phase, references="c2", **asked), full=True)
+    return leaderboard(build_query(phase, references="c2", **asked), full=True)
 
 
 def order(found: Leaderboard) -> list[tuple[str, int | None]]:
@@ -80,7 +80,7 @@ def test_a_baseline_is_not_shown_before_it_is_scored(phase: Phase) -> None:
     assert (board(phase).rows, board(phase).rescoring) == ([], 0)
     score(waits, {"CIDEr-D": 1.0})
     assert order(board(phase)) == [("human", None)]
-    assert leaderboard(ask(phase, references="c1")).rows == []
+    assert leaderboard(build_query(phase, references="c1")).rows == []
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), float("inf"), float("-inf")])
@@ -130,7 +130,10 @@ def test_neighbors(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     assert page.count("not distinguishable from the next row</span>") == 2
     # The last row of a page is compared with the first of the next.
     monkeypatch.setattr(ranking, "PAGE", 2)
-    pages = [leaderboard(ask(phase, references="c2"), page=number, full=True).rows for number in (1, 2, 3, 4)]
+    pages = [
+        leaderboard(build_query(phase, references="c2"), page=number, full=True).rows
+        for number in (1, 2, 3, 4)
+    ]
     assert [row for rows in pages for row in rows] == rows
 
 
@@ -215,7 +218,7 @@ def test_fingerprints(phase: Phase) -> None:
 
 def test_bibliographies(phase: Phase) -> None:
     phase.challenge.title = "R&D {50%} \\input{x}"
-    question = ask(phase, references="c2")
+    question = build_query(phase, references="c2")
     entry = bibtex(
         question, rows=0, address="https://x/?a=b", at=datetime(2026, 2, 3, tzinfo=UTC), mark="f00"
     )
@@ -316,7 +319,7 @@ def test_odd_questions(phase: Phase, name: str, value: str) -> None:
 
 def test_jobs(phase: Phase) -> None:
     now = datetime(2026, 5, 5, 12, 30, tzinfo=UTC)
-    assert jobs(now).expected_wait is None
+    assert get_queue_status(now).expected_wait is None
     for number in range(4):
         done = now - timedelta(minutes=2 * number)
         stand(f"t{number}", 1.0, created=now - timedelta(hours=1), finished=done)
@@ -325,10 +328,10 @@ def test_jobs(phase: Phase) -> None:
     stand("w", state="waiting")
     stand("v", state="waiting")
     stand("r", state="running")
-    assert jobs(now).expected_wait is None
+    assert get_queue_status(now).expected_wait is None
     Worker.objects.create(name="host:1", started=now - timedelta(days=1), seen=now - timedelta(seconds=59))
     Worker.objects.create(name="host:2", seen=now - timedelta(seconds=61))
-    found = jobs(now)
+    found = get_queue_status(now)
     assert (found.waiting, found.running, found.last_hour, found.last_day) == (2, 1, 4, 5)
     assert found.expected_wait == 3 * 120
     assert [worker.seen for worker in found.workers] == [now - timedelta(seconds=59)]

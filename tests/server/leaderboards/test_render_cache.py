@@ -19,7 +19,7 @@ from capeval_server.challenges.services.image_lists import as_image_info
 from capeval_server.core.errors import OverloadError
 from capeval_server.leaderboards import render_cache
 from capeval_server.leaderboards.bounded_cache import BoundedCache
-from capeval_server.leaderboards.query import LeaderboardQuery, ask
+from capeval_server.leaderboards.query import LeaderboardQuery, build_query
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 from capeval_server.web.public import images
@@ -37,7 +37,7 @@ FORMS = [PAGE, API, f"{API}&format=csv", f"{API}&page=1"]
 
 def key(*, full: bool = True, **asked: Any) -> str:
     phase = Phase.objects.select_related("challenge").get(name="open")
-    return render_cache.key_of(ask(phase, references="c2", **asked), full=full)
+    return render_cache.key_of(build_query(phase, references="c2", **asked), full=full)
 
 
 @pytest.fixture
@@ -189,20 +189,24 @@ def test_json_is_as_described(phase: Phase) -> None:
 
 def test_what_changed_meanwhile_is_not_kept(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     submission = stand("a", 1.0)
-    question = ask(phase, references="c2")
+    question = build_query(phase, references="c2")
 
     def changing() -> bytes:
         Submission.objects.filter(pk=submission.pk).update(mark="hidden", mark_reason="x")
         return b"made while it changed"
 
-    assert render_cache.kept(question, "test", changing, full=True).content == b"made while it changed"
+    assert (
+        render_cache.get_or_render(question, "test", changing, full=True).content == b"made while it changed"
+    )
     Submission.objects.filter(pk=submission.pk).update(mark="", mark_reason="")
-    assert render_cache.kept(question, "test", lambda: b"made anew", full=True).content == b"made anew"
+    assert (
+        render_cache.get_or_render(question, "test", lambda: b"made anew", full=True).content == b"made anew"
+    )
 
 
 def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render_cache._views, "_most", 100)
-    question = ask(phase, references="c2")
+    question = build_query(phase, references="c2")
     made: list[str] = []
 
     def make(form: str) -> bytes:
@@ -210,7 +214,7 @@ def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch)
         return bytes(40)
 
     for form in ("1", "2", "1", "3", "1", "2"):
-        render_cache.kept(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
+        render_cache.get_or_render(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
     assert made == ["1", "2", "3", "2"]
 
 
@@ -297,7 +301,9 @@ def test_varied_views_take_only_a_few_threads() -> None:
         return b"made"
 
     def get(name: int, *, common: bool = False) -> bytes:
-        return render_cache.kept_by(lambda: f"key {name}", "test", blocked, common=common).content
+        return render_cache.get_or_render_by_key(
+            lambda: f"key {name}", "test", blocked, common=common
+        ).content
 
     with ThreadPoolExecutor(render_cache._MOST_VARIED) as pool:
         running = [pool.submit(get, number) for number in range(render_cache._MOST_VARIED)]
@@ -307,11 +313,12 @@ def test_varied_views_take_only_a_few_threads() -> None:
             get(100)
         # Common views, and views that were computed before, do not need a place.
         assert (
-            render_cache.kept_by(lambda: "key", "test", lambda: b"common", common=True).content == b"common"
+            render_cache.get_or_render_by_key(lambda: "key", "test", lambda: b"common", common=True).content
+            == b"common"
         )
-        assert render_cache.kept_by(lambda: "key", "test", blocked).content == b"common"
+        assert render_cache.get_or_render_by_key(lambda: "key", "test", blocked).content == b"common"
         let_go.set()
         for _ in running[1:]:
             begun.wait(PATIENCE)
         assert [one.result(PATIENCE) for one in running] == [b"made"] * len(running)
-    assert render_cache.kept_by(lambda: "key 100", "test", lambda: b"later").content == b"later"
+    assert render_cache.get_or_render_by_key(lambda: "key 100", "test", lambda: b"later").content == b"later"

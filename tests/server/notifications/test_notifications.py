@@ -129,29 +129,29 @@ def test_who_has_left_or_has_no_address_gets_no_mail(ann: Participant, bob: Part
 
 def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Participant, clock: Clock) -> None:
     Phase.objects.update(opens=clock.now + timedelta(hours=1), closes=clock.now + timedelta(days=5))
-    services.tell_phases()
+    services.notify_phases()
     assert mailed() == {}
     clock.now += timedelta(hours=2)
     bob.do("/notices/", submissions="on")
     for _ in range(2):
-        services.tell_phases()
+        services.notify_phases()
     assert mailed() == {"ann": ["A small challenge: phase open is open"]}
     clock.now += timedelta(days=4)
     for _ in range(2):
-        services.tell_phases()
+        services.notify_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
     # A later end is told again.
     Phase.objects.update(closes=clock.now + timedelta(days=3))
-    services.tell_phases()
+    services.notify_phases()
     assert len(mailed()["ann"]) == 2
     clock.now += timedelta(days=2, hours=12)
-    services.tell_phases()
+    services.notify_phases()
     assert len(mailed()["ann"]) == 3
 
 
 def test_what_opened_long_ago_is_no_news(ann: Participant) -> None:
-    services.tell_phases()
+    services.notify_phases()
     assert not PhaseTold.objects.exists()
 
 

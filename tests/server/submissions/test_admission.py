@@ -19,7 +19,7 @@ from django.http.request import HttpRequest
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import BusyError
 from capeval_server.submissions.models import RefusedUpload, Submission
-from capeval_server.submissions.quotas.upload_locks import turn_of, unpacking
+from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot, lock_user_uploads
 from tests.server.clock import Clock
 from tests.server.kit import RESULTS, Participant, results
 from tests.server.processes import PROJECT
@@ -33,9 +33,9 @@ import sys, time, django
 django.setup()
 from django.contrib.auth.models import User
 from django.conf import settings
-from capeval_server.submissions.quotas.upload_locks import turn_of, unpacking
+from capeval_server.submissions.quotas.upload_locks import lock_user_uploads, acquire_unpacking_slot
 settings.DATA = sys.argv[1]
-with turn_of(User(pk=int(sys.argv[2]))) as free, unpacking():
+with lock_user_uploads(User(pk=int(sys.argv[2]))) as free, acquire_unpacking_slot():
     print(free, flush=True)
     time.sleep(10_000)
 """
@@ -178,10 +178,15 @@ def test_a_second_upload_waits_for_the_first(settings: Any, tmp_path: Path) -> N
     # Killed processes of other tests leave their files in the folder of all tests.
     settings.DATA = tmp_path
     user = User(pk=1)
-    with turn_of(user) as first, turn_of(user) as second:
+    with lock_user_uploads(user) as first, lock_user_uploads(user) as second:
         assert (first, second) == (True, False)
-    with turn_of(user) as again:
+    with lock_user_uploads(user) as again:
         assert again
-    with unpacking(), unpacking(), pytest.raises(BusyError), unpacking():
+    with (
+        acquire_unpacking_slot(),
+        acquire_unpacking_slot(),
+        pytest.raises(BusyError),
+        acquire_unpacking_slot(),
+    ):
         pass
     assert not list((settings.DATA / "turns").iterdir())

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def test_each_metric_is_told_while_it_is_computed(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_PAUSE", 0.0)
     told: list[dict[str, Any]] = []
-    tell = leases.tell
+    tell = leases.update_progress
 
     def listen(job: Job, **progress: Any) -> None:
         tell(job, **progress)
@@ -56,7 +56,7 @@ def test_the_page_and_the_api_say_how_far_it_is(ann: Participant, bob: Participa
     Submission.objects.filter(pk=first.pk).update(state="running")
     Job.objects.filter(pk=job.pk).update(begun=leases.database_time() - timedelta(seconds=65))
     assert "A worker is scoring it, 65 s so far." in " ".join(ann.see(f"/submissions/{first.pk}/").split())
-    leases.tell(job, split="val", references="c2", metric="METEOR", number=6, total=8)
+    leases.update_progress(job, split="val", references="c2", metric="METEOR", number=6, total=8)
     page = " ".join(ann.see(f"/submissions/{first.pk}/").split())
     assert "Scoring split val by references c2: METEOR, metric 6 of 8, 65 s so far." in page
     found = ann.read(f"/api/submissions/{first.pk}")

@@ -16,7 +16,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 import capeval
-from capeval.scoring.significance import Resampled, compare, difference
+from capeval.scoring.significance import BootstrapScore, compare, difference
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.hosting.services.definition_files import import_challenge
@@ -135,7 +135,7 @@ def test_samples_are_those_of_a_comparison(path: Path) -> None:
             samples = samples_of(found)
             assert samples is not None
             assert found.value is not None
-            kept.append(Resampled(name=name, score=found.value, values=samples))
+            kept.append(BootstrapScore(name=name, score=found.value, values=samples))
         paired = difference(kept[0], kept[1])
         assert (paired.difference, paired.p_value) == (expected.difference, expected.p_value)
         assert (paired.low, paired.high) == pytest.approx((expected.low, expected.high), abs=1e-5)

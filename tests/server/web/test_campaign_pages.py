@@ -100,7 +100,7 @@ def campaign(olga: Someone, challenge: Challenge) -> Campaign:
     made = created(staff, new_form("words", pictures=2, challenge=challenge.slug, answers=3, review_first=0))
     change_state(None, made, "open")
     for number, worker in enumerate(join(made, 3)):
-        while held := assignment.work(worker).assignments:
+        while held := assignment.assign_work(worker).assignments:
             for one in held:
                 answer(one, f"rider {number} {WHERE[one.item.key]}", seconds=10 + number)
     release_files.freeze(None, made, "1.0")
@@ -446,7 +446,7 @@ def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
     campaign = make("triplet", items=4, checks=2, state="pilot", check_every=2, batch=2)
     (worker,) = join(campaign)
     for _ in range(6):
-        for held in assignment.work(worker).assignments:
+        for held in assignment.assign_work(worker).assignments:
             answer(held)
     worker.refresh_from_db()
     assert Response.objects.filter(item__is_check=True).exists()
@@ -472,7 +472,7 @@ def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:
     words = ("dog", "cat", "bus", "boat", "kite")
     texts = ("a {} in a field", "a {} on a field", "the {} in a field", "one {} in grass")
     for text, worker in zip(texts, join(campaign, 4), strict=True):
-        for held in assignment.work(worker).assignments:
+        for held in assignment.assign_work(worker).assignments:
             caption = text.format(words[int(held.item.key)])
             wrong = held.item.key == "2" and text == texts[1]
             answer(held, "two women play tennis" if wrong else caption)
@@ -495,7 +495,7 @@ def test_agreement_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> No
     campaign = make("write", items=2, answers=4, batch=2)
     texts = ("a dog in a field", "a dog on a field", "the dog in a field", "two women play tennis")
     for text, worker in zip(texts, join(campaign, 4), strict=True):
-        for held in assignment.work(worker).assignments:
+        for held in assignment.assign_work(worker).assignments:
             answer(held, text if held.item.key == "0" else "a cat on a bed")
     commands.agreement(campaign.slug)
     printed = capsys.readouterr().out.splitlines()
@@ -510,7 +510,7 @@ def judged(**options: Any) -> Campaign:
     campaign = make("triplet", items=40, checks=3, answers=3, batch=4, check_every=4, **options)
     first, second, sided = join(campaign, 3)
     for worker in (first, second, sided):
-        while held := assignment.work(worker).assignments:
+        while held := assignment.assign_work(worker).assignments:
             for one in held:
                 right = "right" if one.mirrored else "left"
                 raw = {"choice": right if worker in (first, second) else "left"}
@@ -754,7 +754,7 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
     worker = Participation.objects.order_by("pk")[0]
     moderation.block(None, worker, "copies")
     (other,) = join(campaign)
-    for held in assignment.work(other).assignments:
+    for held in assignment.assign_work(other).assignments:
         answer(held, f"a woman rides horse {held.item.key}")
     staff.do(f"{ROOT}releases/", **freeze_form("3.0"))
     shown = staff.do(

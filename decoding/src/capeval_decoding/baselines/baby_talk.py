@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from capeval.errors import OptionError
-from capeval.toolkit import checked_integer
+from capeval.toolkit import validate_integer
 from capeval_decoding.baselines.features import FeatureFile, Floats
 from capeval_decoding.search import Step
 from capeval_decoding.state_machines import Constraint
@@ -32,7 +32,7 @@ __all__ = [
     "SlotName",
     "SlotState",
     "load_image",
-    "slot_constraint",
+    "make_slot_constraint",
 ]
 
 _MASKED = -1e8
@@ -60,7 +60,7 @@ class BabyTalkSizes:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            checked_integer(each.name, getattr(self, each.name), 1)
+            validate_integer(each.name, getattr(self, each.name), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,7 +320,7 @@ def load_image(objects: FeatureFile, context: FeatureFile, image: int) -> BabyTa
     )
 
 
-def slot_constraint(
+def make_slot_constraint(
     name: str, phrases: Sequence[str], model: BabyTalk, image: BabyTalkImage, classes: Sequence[int]
 ) -> Constraint:
     """Return a constraint that is met by a phrase or by a slot of one of the classes.

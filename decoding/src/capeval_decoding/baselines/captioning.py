@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from capeval.data.captions import ImageId
 from capeval.errors import OptionError
-from capeval.errors.messages import shortened
+from capeval.errors.messages import shorten
 from capeval.formats.constraints import ImageConstraints
 from capeval.toolkit import report_progress
 from capeval_decoding.baselines.features import Floats
 from capeval_decoding.baselines.updown import Cells, UpDown
 from capeval_decoding.search import Beam, BeamSearch, Step
-from capeval_decoding.state_machines import StateMachine, state_machine
+from capeval_decoding.state_machines import StateMachine, build_state_machine
 from capeval_decoding.vocabulary import Vocabulary
 from capeval_decoding.word_forms import constraint
 
-__all__ = ["ImageCaption", "caption_images", "machines", "results_text", "updown_step"]
+__all__ = ["ImageCaption", "caption_images", "format_results", "make_machine_builder", "make_updown_step"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class ImageCaption:
     enough: bool
 
 
-def updown_step(model: UpDown, features: Floats) -> tuple[Step[Cells], Cells]:
+def make_updown_step(model: UpDown, features: Floats) -> tuple[Step[Cells], Cells]:
     """Return the step function and the initial state for beam search.
 
     Args:
@@ -87,7 +87,7 @@ def caption_images(
         at_least: Number of constraints that a caption must meet, or all if the image has fewer.
     """
     listed = list(images)
-    free = state_machine([])
+    free = build_state_machine([])
     for done, image in enumerate(listed):
         report_progress("Captioning", done, len(listed))
         found = search.search(*begin(image), free if machine is None else machine(image))
@@ -97,7 +97,7 @@ def caption_images(
     report_progress("Captioning", len(listed), len(listed))
 
 
-def machines(
+def make_machine_builder(
     constraints: Mapping[ImageId, ImageConstraints], vocabulary: Vocabulary
 ) -> Callable[[int], StateMachine]:
     """Return a function that builds the state machine of an image.
@@ -111,13 +111,15 @@ def machines(
 
     def machine(image: ImageId) -> StateMachine:
         wanted = constraints.get(image, {})
-        return state_machine([constraint(name, phrases, vocabulary) for name, phrases in wanted.items()])
+        return build_state_machine(
+            [constraint(name, phrases, vocabulary) for name, phrases in wanted.items()]
+        )
 
     for image in constraints:
         try:
             machine(image)
         except OptionError as error:
-            raise OptionError(f"image {shortened(image)}: {error}") from None
+            raise OptionError(f"image {shorten(image)}: {error}") from None
     return machine
 
 
@@ -134,7 +136,7 @@ def _make_caption(
     )
 
 
-def results_text(captions: Iterable[ImageCaption]) -> str:
+def format_results(captions: Iterable[ImageCaption]) -> str:
     """Return captions as COCO results JSON: objects with `image_id` and `caption`."""
     rows = [
         json.dumps({"image_id": each.image, "caption": each.caption}, ensure_ascii=False) for each in captions

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 
 from capeval.errors import FormatError, FormatErrorKind, OptionError
-from capeval.errors.messages import shortened
-from capeval.toolkit import written_whole
+from capeval.errors.messages import shorten
+from capeval.toolkit import atomic_write
 from capeval_decoding.baselines.updown import UpDown, UpDownSizes, check_parameters
 from capeval_decoding.vocabulary import Vocabulary
 
-__all__ = ["Checkpoint", "load_checkpoint", "load_model", "model_of", "save_checkpoint"]
+__all__ = ["Checkpoint", "build_model", "load_checkpoint", "load_model", "save_checkpoint"]
 
 _FORMAT = "capeval Up-Down 1"
 
@@ -71,7 +71,7 @@ def save_checkpoint(
     # JSON, because in PyTorch 1.13 a safe load (weights_only) supports only tensors and strings.
     about = {"format": _FORMAT, "vocabulary": model.vocabulary.words, **training}
     content = {"model": model.state_dict(), "optimizer": dict(optimizer), "about": json.dumps(about)}
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         torch.save(content, file)
 
 
@@ -97,7 +97,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     about = _parse_metadata(path, content["about"]) if "about" in content else None
     optimizer = content.get("optimizer", {})
     if not isinstance(optimizer, dict):
-        raise _make_error(path, "'optimizer' as a mapping", shortened(optimizer))
+        raise _make_error(path, "'optimizer' as a mapping", shorten(optimizer))
     return Checkpoint(
         path=path,
         parameters=parameters,
@@ -114,7 +114,7 @@ def _parse_metadata(path: Path, text: object) -> dict[str, Any]:
     except ValueError:
         about = None
     if not isinstance(about, dict):
-        raise _make_error(path, "'about' as a JSON object", shortened(text))
+        raise _make_error(path, "'about' as a JSON object", shorten(text))
     if about.get("format") != _FORMAT:
         raise _make_error(path, f"the format {_FORMAT!r}", repr(about.get("format")))
     return about
@@ -122,7 +122,7 @@ def _parse_metadata(path: Path, text: object) -> dict[str, Any]:
 
 def _parse_vocabulary(path: Path, words: object) -> Vocabulary:
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        raise _make_error(path, "'vocabulary' as a list of words", shortened(words))
+        raise _make_error(path, "'vocabulary' as a list of words", shorten(words))
     try:
         return Vocabulary(tuple(words))
     except OptionError as error:
@@ -148,10 +148,10 @@ def load_model(path: str | Path, vocabulary: Vocabulary | None = None) -> UpDown
         OptionError: The vocabulary is missing, or differs from the checkpoint's vocabulary.
         OSError: The file can't be read.
     """
-    return model_of(load_checkpoint(path), vocabulary)
+    return build_model(load_checkpoint(path), vocabulary)
 
 
-def model_of(checkpoint: Checkpoint, vocabulary: Vocabulary | None = None) -> UpDown:
+def build_model(checkpoint: Checkpoint, vocabulary: Vocabulary | None = None) -> UpDown:
     """Return the model of a checkpoint that was read before; see `load_model`."""
     words = _choose_vocabulary(checkpoint, vocabulary)
     try:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import shortened
+from capeval.errors.messages import shorten
 from capeval.toolkit import report_progress
-from capeval.toolkit.random import generator
+from capeval.toolkit.random import make_generator
 from capeval_decoding.vocabulary import Vocabulary
 
 __all__ = ["JoinedVectors", "join_vectors", "load_vectors"]
@@ -88,7 +88,7 @@ def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: i
         files: Files of vectors, in the order of concatenation.
         seed: Seed of the random vectors.
     """
-    rng = generator(seed)
+    rng = make_generator(seed)
     parts, missing = [], []
     for file in files:
         found, width = load_vectors(file, vocabulary.words)
@@ -113,7 +113,7 @@ def _parse_numbers(parts: Iterable[bytes], path: Path, line: int) -> Vector:
     try:
         vector = np.array([float(part) for part in parts], dtype=np.float32)
     except ValueError as error:
-        found = shortened(str(error).rpartition(":")[2].strip())
+        found = shorten(str(error).rpartition(":")[2].strip())
         message = f"line {line}: expected a word and numbers (got {found})"
         raise _make_error(path, line, message, FormatErrorKind.NOT_A_NUMBER) from None
     if not np.isfinite(vector).all():

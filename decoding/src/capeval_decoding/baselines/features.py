@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
-from capeval.errors.messages import first_few, listed, shortened
-from capeval.toolkit import missing_package
+from capeval.errors.messages import format_images, format_names, shorten
+from capeval.toolkit import make_missing_package_error
 
-__all__ = ["FeatureFile", "padded"]
+__all__ = ["FeatureFile", "pad_features"]
 
 Floats = NDArray[np.float32]
 
@@ -46,7 +46,7 @@ class FeatureFile:
         try:
             import h5py
         except ImportError as error:
-            raise missing_package("features need", error) from None
+            raise make_missing_package_error("features need", error) from None
         self.path = Path(path)
         with self.path.open("rb"):
             pass  # Raises the system's error if the file is missing or unreadable.
@@ -87,7 +87,7 @@ class FeatureFile:
         """
         missing = [image for image in images if image not in self._positions]
         if missing:
-            raise MismatchError(f"{self.path}: {first_few(missing)} without features")
+            raise MismatchError(f"{self.path}: {format_images(missing)} without features")
 
     def features(self, image: int) -> Floats:
         """Return the features of an image, one row per region.
@@ -163,7 +163,7 @@ class FeatureFile:
         if name not in self._file:
             raise self._make_error(
                 f"the file must contain the dataset {name!r}",
-                listed(list(self._file)),
+                format_names(list(self._file)),
                 kind=FormatErrorKind.MISSING,
             )
         return self._file[name]
@@ -199,7 +199,7 @@ class FeatureFile:
     def _make_box_error(self, image: int, region: int, box: Floats, expected: str) -> FormatError:
         return self._make_error(
             f"'boxes' of image {image}, region {region}, must be X1, Y1, X2, Y2 with {expected}",
-            shortened(box.tolist()),
+            shorten(box.tolist()),
             kind=FormatErrorKind.WRONG_VALUE,
         )
 
@@ -209,7 +209,7 @@ class FeatureFile:
         return FormatError(f"{expected} (got {found})", kind=kind, path=self.path)
 
 
-def padded(features: Sequence[Floats]) -> Floats:
+def pad_features(features: Sequence[Floats]) -> Floats:
     """Stack the features of images into one array, padded with all-zero regions."""
     most = max(len(each) for each in features)
     together = np.zeros((len(features), most, features[0].shape[1]), dtype=np.float32)

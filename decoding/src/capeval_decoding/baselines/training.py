@@ -14,11 +14,17 @@ import torch
 from numpy.typing import NDArray
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import shortened
-from capeval.toolkit import checked_choice, checked_integer, checked_number, checked_positive, report_progress
-from capeval.toolkit.random import generator
-from capeval_decoding.baselines.checkpoints import load_checkpoint, model_of, save_checkpoint
-from capeval_decoding.baselines.features import Floats, padded
+from capeval.errors.messages import shorten
+from capeval.toolkit import (
+    report_progress,
+    validate_choice,
+    validate_integer,
+    validate_number,
+    validate_positive,
+)
+from capeval.toolkit.random import make_generator
+from capeval_decoding.baselines.checkpoints import build_model, load_checkpoint, save_checkpoint
+from capeval_decoding.baselines.features import Floats, pad_features
 from capeval_decoding.baselines.updown import UpDown
 from capeval_decoding.captions import Captions
 
@@ -53,12 +59,12 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         for name, least in (("iterations", 1), ("batch", 1), ("seed", 0), ("every", 1)):
-            checked_integer(name, getattr(self, name), least)
-        checked_choice("optimizer", self.optimizer, ("sgd", "adam"))
-        checked_positive("learning_rate", self.learning_rate)
-        checked_positive("clip", self.clip)
-        checked_number("momentum", self.momentum, 0, 1)
-        checked_number("weight_decay", self.weight_decay, 0, 1)
+            validate_integer(name, getattr(self, name), least)
+        validate_choice("optimizer", self.optimizer, ("sgd", "adam"))
+        validate_positive("learning_rate", self.learning_rate)
+        validate_positive("clip", self.clip)
+        validate_number("momentum", self.momentum, 0, 1)
+        validate_number("weight_decay", self.weight_decay, 0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +164,7 @@ class _Run:
         """Train on one batch and return its mean loss per caption."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.options.learning_rate * (1 - self.iteration / self.options.iterations)
-        regions = padded([features(captions.images[row]) for row in rows])
+        regions = pad_features([features(captions.images[row]) for row in rows])
         tokens = captions.tokens[rows]
         tokens = tokens[:, : int(np.flatnonzero(tokens.any(axis=0)).max()) + 1]
         self.optimizer.zero_grad()
@@ -207,7 +213,7 @@ class _Run:
         _check_same(path, asdict(self.model.sizes), training["sizes"], "the size")
         if training["captions"] != self.captions:
             raise _make_error(path, "the same captions", "different ones")
-        self.model.load_state_dict(model_of(content).state_dict())
+        self.model.load_state_dict(build_model(content).state_dict())
         parameters = dict(self.model.named_parameters())
         for key, value in content.optimizer.items():
             parameter, _, name = key.rpartition("/")
@@ -227,7 +233,7 @@ def _check_training(path: Path, training: Mapping[str, Any]) -> None:
     kinds = {"iteration": int, "options": dict, "sizes": dict, "losses": list, "captions": str}
     for name, kind in kinds.items():
         if type(training.get(name)) is not kind:
-            raise _make_error(path, f"a valid {name!r} in the training state", shortened(training.get(name)))
+            raise _make_error(path, f"a valid {name!r} in the training state", shorten(training.get(name)))
 
 
 def _check_same(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], what: str) -> None:
@@ -251,7 +257,7 @@ def _draw_batches(captions: int, options: TrainingOptions, begin: int) -> Iterat
     A batch depends only on the seed and its number, so that resumed training uses the same batches.
     """
     epoch, place = divmod(begin * options.batch, captions)
-    orders = (generator(options.seed, number).permutation(captions) for number in count(epoch))
+    orders = (make_generator(options.seed, number).permutation(captions) for number in count(epoch))
     rows = islice(chain.from_iterable(orders), place, None)
     for _ in range(begin, options.iterations):
         yield np.array(list(islice(rows, options.batch)))

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from capeval.errors import OptionError
-from capeval.errors.messages import listed
-from capeval.toolkit import checked_flag, checked_integer
+from capeval.errors.messages import format_names
+from capeval.toolkit import validate_flag, validate_integer
 from capeval_decoding.vocabulary import Vocabulary
 
 __all__ = ["Cells", "Regions", "UpDown", "UpDownSizes", "check_parameters"]
@@ -49,8 +49,8 @@ class UpDownSizes:
     def __post_init__(self) -> None:
         for each in fields(self):
             if each.name != "fixed":
-                checked_integer(each.name, getattr(self, each.name), 1)
-        checked_flag("fixed", self.fixed)
+                validate_integer(each.name, getattr(self, each.name), 1)
+        validate_flag("fixed", self.fixed)
 
 
 Cells = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -275,9 +275,9 @@ def check_parameters(found: Mapping[str, Any], model: nn.Module) -> None:
     missing = [name for name in expected if name not in found]
     unknown = [name for name in found if name not in expected]
     if missing or unknown:
-        problems = [f"missing {listed(missing)}"] * bool(missing) + [f"unknown {listed(unknown)}"] * bool(
-            unknown
-        )
+        problems = [f"missing {format_names(missing)}"] * bool(missing) + [
+            f"unknown {format_names(unknown)}"
+        ] * bool(unknown)
         raise OptionError(f"the parameters do not match the model: {'; '.join(problems)}")
     for name, tensor in expected.items():
         shape = tuple(getattr(found[name], "shape", ()))

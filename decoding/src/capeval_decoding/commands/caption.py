@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capeval.errors import CapevalWarning, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.toolkit.command_line import (
     Argument,
     ConstraintsFile,
@@ -55,14 +55,19 @@ def run(
     result is a caption that meets the most constraints, and a warning names the image.
     """
     from capeval.formats.constraints import load_constraints
-    from capeval_decoding.baselines.captioning import caption_images, machines, results_text, updown_step
+    from capeval_decoding.baselines.captioning import (
+        caption_images,
+        format_results,
+        make_machine_builder,
+        make_updown_step,
+    )
     from capeval_decoding.baselines.checkpoints import load_model
     from capeval_decoding.baselines.features import FeatureFile
     from capeval_decoding.captions import load_vocabulary
-    from capeval_decoding.commands.devices import checked_device
+    from capeval_decoding.commands.devices import check_device
     from capeval_decoding.search import BeamSearch
 
-    checked_device(device)
+    check_device(device)
     check_outputs([checkpoint, features, *([] if constraints is None else [constraints])], [output])
     with Steps(2) as steps:
         steps.next("Reading the model")
@@ -78,14 +83,14 @@ def run(
         steps.next("Captioning")
         wanted = None if constraints is None else load_constraints(constraints)
         try:
-            machine = None if wanted is None else machines(wanted, model.vocabulary)
+            machine = None if wanted is None else make_machine_builder(wanted, model.vocabulary)
         except OptionError as error:
             raise OptionError(f"{constraints}: {error}") from None
         with FeatureFile(features, width=model.sizes.feature) as file:
             file.require(list(wanted or ()))
             captions = list(
                 caption_images(
-                    lambda image: updown_step(model, file.features(image)),
+                    lambda image: make_updown_step(model, file.features(image)),
                     file.image_ids,
                     model.vocabulary,
                     search,
@@ -93,10 +98,11 @@ def run(
                     at_least=at_least if machine is not None else 0,
                 )
             )
-    deliver(results_text(captions), output)
+    deliver(format_results(captions), output)
     lacking = [each.image for each in captions if not each.enough]
     if lacking:
         message = (
-            f"{first_few(lacking)} without a caption that meets enough constraints; the best found is used"
+            f"{format_images(lacking)} without a caption that meets enough constraints;"
+            " the best found is used"
         )
         warnings.warn(message, CapevalWarning, stacklevel=1)

@@ -36,7 +36,7 @@ def run(
 
     with Steps(3) as steps:
         steps.next("Reading the captions of COCO val2014")
-        captions = [text for texts in coco.captions("val2014").values() for text in texts]
+        captions = [text for texts in coco.load_captions("val2014").values() for text in texts]
         steps.next("Training the language model")
         demonstration = Demonstration(tokenize(captions), load_word_forms())
         steps.next("Searching for captions")

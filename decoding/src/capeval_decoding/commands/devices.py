@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from capeval.errors import OptionError
-from capeval.toolkit import missing_package
+from capeval.toolkit import make_missing_package_error
 
-__all__ = ["checked_device"]
+__all__ = ["check_device"]
 
 
-def checked_device(name: str) -> str:
+def check_device(name: str) -> str:
     """Return the device name after checking that PyTorch can use it on this machine.
 
     Raises:
@@ -18,7 +18,7 @@ def checked_device(name: str) -> str:
     try:
         import torch
     except ImportError as error:
-        raise missing_package("this command needs", error) from None
+        raise make_missing_package_error("this command needs", error) from None
     try:
         torch.zeros(1, device=name)
     except (RuntimeError, AssertionError) as error:

@@ -56,18 +56,18 @@ def run(
     from capeval_decoding.baselines.features import FeatureFile
     from capeval_decoding.baselines.training import TrainingOptions, train
     from capeval_decoding.baselines.updown import UpDown, UpDownSizes
-    from capeval_decoding.captions import build_vocabulary, encode_captions, words_of_captions
-    from capeval_decoding.commands.devices import checked_device
+    from capeval_decoding.captions import build_vocabulary, encode_captions, tokenize_captions
+    from capeval_decoding.commands.devices import check_device
     from capeval_decoding.word_forms import load_word_forms
 
-    checked_device(device)
+    check_device(device)
     options = TrainingOptions(
         iterations=iterations, batch=batch, learning_rate=learning_rate, every=every, seed=seed
     )
     check_outputs([captions, features, *(vectors or [])], [output])
     with Steps(3) as steps:
         steps.next("Reading captions")
-        read = words_of_captions(references_from(captions))
+        read = tokenize_captions(references_from(captions))
         more = load_word_forms().words() if vectors else ()
         vocabulary = build_vocabulary((each for _, each in read), least=least, more=more)
         learned = encode_captions(read, vocabulary, most_words=most_words)

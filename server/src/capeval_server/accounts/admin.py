@@ -19,7 +19,7 @@ from django.http import HttpRequest
 
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.services.users import check_name
-from capeval_server.challenges.services.organizers import alone_in
+from capeval_server.challenges.services.organizers import list_sole_challenges
 from capeval_server.core.admin import AuditedModelAdmin, ReadOnlyModelAdmin
 from capeval_server.core.errors import SuccessorError
 
@@ -45,7 +45,7 @@ class _UserForm(UserChangeForm):  # type: ignore[type-arg]
 
     def clean_is_active(self) -> bool:
         active: bool = self.cleaned_data["is_active"]
-        if not active and self.instance.is_active and (alone := alone_in(self.instance)):
+        if not active and self.instance.is_active and (alone := list_sole_challenges(self.instance)):
             raise ValidationError(str(SuccessorError([challenge.slug for challenge in alone])))
         return active
 
@@ -66,7 +66,9 @@ class AccountAdmin(AuditedModelAdmin, UserAdmin):  # type: ignore[type-arg]
         """Return the objects to delete; the last organizers of challenges are protected."""
         found, count, lacking, protected = super().get_deleted_objects(list(objs), request)
         for user in objs:
-            protected += [f"{user}, the last organizer of challenge {one.slug}" for one in alone_in(user)]
+            protected += [
+                f"{user}, the last organizer of challenge {one.slug}" for one in list_sole_challenges(user)
+            ]
         return found, count, lacking, protected
 
 

@@ -14,6 +14,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Update the name keys whenever a user is saved."""
-        from capeval_server.accounts.services.users import keep_keys
+        from capeval_server.accounts.services.users import update_name_keys
 
-        post_save.connect(keep_keys, sender=settings.AUTH_USER_MODEL, dispatch_uid="keys of names")
+        post_save.connect(update_name_keys, sender=settings.AUTH_USER_MODEL, dispatch_uid="keys of names")

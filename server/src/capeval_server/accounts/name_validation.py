@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cache
 
-__all__ = ["LONGEST_KEY", "keys_of", "problem_of"]
+__all__ = ["LONGEST_KEY", "compute_name_keys", "find_name_problem"]
 
 # Maximum length of a name's key. Normalization expands some characters: ﷺ becomes 18.
 LONGEST_KEY = 300
@@ -23,7 +23,7 @@ _UNSEEN = frozenset(
 _MOST_MARKS = 4
 
 
-def problem_of(name: str) -> str:
+def find_name_problem(name: str) -> str:
     """Return the problem of a name, as it follows "the name", or "" if it is valid."""
     if not name.isprintable() or _UNSEEN & set(name) or _BLANK & set(name):
         return "must not contain invisible or unprintable characters"
@@ -31,14 +31,14 @@ def problem_of(name: str) -> str:
         return "must contain a letter or a digit"
     if _has_stacked_marks(name):
         return f"must have at most {_MOST_MARKS} combining marks per letter"
-    keys = keys_of(name)
+    keys = compute_name_keys(name)
     if max(map(len, keys)) > LONGEST_KEY:
         return "is too long"
-    reserved = next((word for word in _RESERVED if set(keys) & set(keys_of(word))), None)
+    reserved = next((word for word in _RESERVED if set(keys) & set(compute_name_keys(word))), None)
     return f"must not look like {reserved!r}, the name of the human baseline" if reserved else ""
 
 
-def keys_of(name: str) -> tuple[str, str]:
+def compute_name_keys(name: str) -> tuple[str, str]:
     """Return two keys of a name; names with an equal key look alike.
 
     The first key is computed from the case-folded name, the second from the name as written: `Il` looks like

@@ -19,6 +19,7 @@ from capeval_server.challenges.models import Challenge
 __all__ = [
     "EXCLUDED",
     "LONGEST_NOTE",
+    "AdaptiveChoice",
     "Assignment",
     "Campaign",
     "CheckResult",
@@ -29,7 +30,6 @@ __all__ = [
     "Image",
     "Item",
     "KnownCaption",
-    "NextPairs",
     "Panel",
     "Participation",
     "Release",
@@ -200,7 +200,7 @@ class Item(models.Model):
         ]
 
 
-class NextPairs(models.Model):
+class AdaptiveChoice(models.Model):
     """A choice of adaptive sampling, with all data that determine it. Never changed."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="next_pairs")

@@ -16,17 +16,17 @@ from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
 from capeval_server.annotation.campaigns.creation import make_from_texts
 from capeval_server.annotation.campaigns.definition import LONGEST_MARKDOWN
-from capeval_server.annotation.campaigns.progress import CampaignProgress, progress_of
+from capeval_server.annotation.campaigns.progress import CampaignProgress, get_progress
 from capeval_server.annotation.core.options import (
     MOST_ANSWERS,
     QUALITY_SETTINGS,
     CampaignOptions,
-    options_of,
+    get_options,
 )
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
 from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING, set_warning
 from capeval_server.annotation.review import moderation, withdrawal
-from capeval_server.annotation.review.worker_summaries import Proportion, repeats_of
+from capeval_server.annotation.review.worker_summaries import Proportion, measure_consistency
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.text_rules.validation import settings_of
@@ -52,7 +52,7 @@ class Files(Schema):
     files: dict[str, str]
 
 
-class Made(Schema):
+class CampaignAnswer(Schema):
     """A campaign.
 
     `warnings` lists settings that conflict with the number of items or attention checks.
@@ -76,7 +76,7 @@ class CampaignStatus(Schema):
     """Progress of a campaign."""
 
 
-class StateOf(Schema):
+class CampaignStateChange(Schema):
     """State of a campaign. Reopening a closed campaign requires a reason."""
 
     state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]
@@ -110,7 +110,7 @@ class Answers(Schema):
 
 
 @with_quality_settings
-class QualityOf(Schema):
+class QualitySettingsChange(Schema):
     """New values of quality settings. Omitted settings keep their values."""
 
     model_config = ConfigDict(extra="forbid")
@@ -132,7 +132,7 @@ class QualityAnswer(Schema):
     changes: list[QualityChange]
 
 
-class RulesOf(Schema):
+class RuleSettings(Schema):
     """Rules for captions.
 
     `rules` contains the levels that differ from the defaults, by rule, and the word lists `known_words` and
@@ -162,7 +162,7 @@ class Tokens(Schema):
     tokens: list[str]
 
 
-class WorkerOf(Schema):
+class WorkerSummary(Schema):
     """A worker, identified by pseudonym.
 
     `repeats` is the number of items that were shown to the worker again, mirrored. `repeated` is how many of
@@ -183,17 +183,17 @@ class Workers(Schema):
     """A range of the workers, in the order of arrival. `count` is their total number."""
 
     count: int
-    workers: list[WorkerOf]
+    workers: list[WorkerSummary]
 
 
-class Block(Schema):
+class ActionReason(Schema):
     """Reason for an action on a worker."""
 
     reason: Reason
 
 
 @derived_from(moderation.BlockEffect)
-class Effect(Schema):
+class BlockEffectAnswer(Schema):
     """Effect of a block."""
 
 
@@ -224,14 +224,14 @@ class Rate(Schema):
     currency: Annotated[str, Field(max_length=3, **_describe_option("currency"))]
 
 
-class Warned(Schema):
+class ContentWarning(Schema):
     """Content warning of an image. An empty text means no warning."""
 
     image: Annotated[str, Field(max_length=200)]
     warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
 
 
-class Held(Schema):
+class HoldChange(Schema):
     """An item by its key, whether to put it on hold, and the reason for a hold."""
 
     item: Annotated[str, Field(max_length=100)]
@@ -239,7 +239,7 @@ class Held(Schema):
     reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
 
 
-class OutOfWork(Schema):
+class ItemOnHold(Schema):
     """An item on hold, the reason, and the releases that contain answers to it."""
 
     item: str = Field(validation_alias="key")
@@ -253,11 +253,11 @@ class OutOfWork(Schema):
         return moderation.releases_of(item)
 
 
-class AllHeld(Schema):
+class ItemsOnHold(Schema):
     """The first 200 items on hold. `count` is their total number."""
 
     count: int
-    items: list[OutOfWork]
+    items: list[ItemOnHold]
 
 
 class Account(Schema):
@@ -266,7 +266,7 @@ class Account(Schema):
     user: Slug
 
 
-class Linked(Schema):
+class LinkEffect(Schema):
     """Effect of linking an account.
 
     `blocked` is whether the worker was blocked, because the account takes part in the challenge whose
@@ -283,7 +283,7 @@ class Restored(Schema):
     answers: int
 
 
-class ToReview(Schema):
+class ReviewItem(Schema):
     """An answer to review. It does not identify the worker."""
 
     id: int
@@ -296,7 +296,7 @@ class Queue(Schema):
     """The first 200 answers to review, earliest first. `count` is their total number."""
 
     count: int
-    answers: list[ToReview]
+    answers: list[ReviewItem]
 
 
 class Verdict(Schema):
@@ -316,7 +316,7 @@ class Reviewed(Schema):
 
 
 def _get_campaign(request: HttpRequest, slug: str) -> Campaign:
-    return lifecycle.managed(token_of(request).user, slug)
+    return lifecycle.get_managed_campaign(token_of(request).user, slug)
 
 
 def _get_worker(campaign: Campaign, pseudonym: str) -> Participation:
@@ -330,12 +330,12 @@ def _serialize_worker(worker: Participation, repeats: Mapping[int, tuple[Proport
         "repeats": again.of if again else 0,
         "repeated": again.number if again else 0,
         "pseudonym": worker.worker.pseudonym,
-        "trusted": is_trusted(worker, options_of(worker.campaign)),
+        "trusted": is_trusted(worker, get_options(worker.campaign)),
         **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
     }
 
 
-@router.post("", response={201: Made, (403, 404, 422): Problem})
+@router.post("", response={201: CampaignAnswer, (403, 404, 422): Problem})
 @accepts_uploads
 def create(request: HttpRequest, given: Files) -> Any:
     """Create a campaign as a draft."""
@@ -345,11 +345,11 @@ def create(request: HttpRequest, given: Files) -> Any:
 @router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
 def status(request: HttpRequest, slug: Slug) -> Any:
     """Return the progress of a campaign, and the obstacles to it."""
-    return progress_of(_get_campaign(request, slug))
+    return get_progress(_get_campaign(request, slug))
 
 
-@router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
-def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
+@router.put("/{slug}/state", response={200: CampaignAnswer, (403, 404, 422): Problem})
+def change_state(request: HttpRequest, slug: Slug, wanted: CampaignStateChange) -> Any:
     """Change the state of a campaign, for example open, pause or close it.
 
     The state `pilot` is a preview, in which no answers count.
@@ -358,7 +358,7 @@ def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
     return lifecycle.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
 
 
-@router.put("/{slug}/answers", response={200: Made, (403, 404, 422): Problem})
+@router.put("/{slug}/answers", response={200: CampaignAnswer, (403, 404, 422): Problem})
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Set the number of answers that each item needs."""
     return lifecycle.set_answers(token_of(request).user, _get_campaign(request, slug), wanted.answers)
@@ -379,7 +379,7 @@ def quality_settings(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.put("/{slug}/quality", response={200: QualityAnswer, (403, 404, 422): Problem})
-def set_quality(request: HttpRequest, slug: Slug, wanted: QualityOf) -> Any:
+def set_quality(request: HttpRequest, slug: Slug, wanted: QualitySettingsChange) -> Any:
     """Change quality settings, even of an open campaign.
 
     Each change is recorded in the history.
@@ -404,7 +404,7 @@ def rules(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
-def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
+def set_rules(request: HttpRequest, slug: Slug, wanted: RuleSettings) -> Any:
     """Set the rules for captions, as a new version of the texts.
 
     Existing answers keep the rules under which they were written.
@@ -444,8 +444,8 @@ def set_panel(request: HttpRequest, slug: Slug, wanted: panels.PanelSettings) ->
     return panels.set_panel(token_of(request).user, _get_campaign(request, slug), given)
 
 
-@router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
-def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
+@router.put("/{slug}/warnings", response={200: ContentWarning, (403, 404, 422): Problem})
+def warn(request: HttpRequest, slug: Slug, wanted: ContentWarning) -> Any:
     """Set the content warning of an image, by the name of the image.
 
     An image with a warning is hidden until the worker chooses to see it.
@@ -454,26 +454,26 @@ def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
     return {"image": image.name, "warning": image.warning}
 
 
-@router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
-def all_held(request: HttpRequest, slug: Slug) -> Any:
+@router.get("/{slug}/held", response={200: ItemsOnHold, (403, 404): Problem})
+def list_items_on_hold(request: HttpRequest, slug: Slug) -> Any:
     """List the items on hold, with the reasons."""
     found = _get_campaign(request, slug).items.filter(held=True, repeats=None).order_by("pk")
     return {"count": found.count(), "items": found[:_PAGE_SIZE]}
 
 
-@router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
-def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
+@router.put("/{slug}/held", response={200: ItemOnHold, (403, 404, 422): Problem})
+def hold(request: HttpRequest, slug: Slug, wanted: HoldChange) -> Any:
     """Put an item on hold, or release it.
 
     The response lists the campaign releases that contain answers to the item.
     """
     found = get_object_or_404(_get_campaign(request, slug).items, key=wanted.item, repeats=None)
-    moderation.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
+    moderation.set_hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
     found.refresh_from_db()
     return found
 
 
-@router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
+@router.put("/{slug}/rate", response={200: CampaignAnswer, (403, 404, 422): Problem})
 def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
     """Set the pay per answer."""
     user = token_of(request).user
@@ -504,44 +504,44 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """List up to 200 workers from the position `start`."""
     campaign = _get_campaign(request, slug)
     found = campaign.participations.select_related("worker", "campaign").order_by("pk")
-    repeats = repeats_of(campaign)
+    repeats = measure_consistency(campaign)
     rows = [_serialize_worker(one, repeats) for one in found[start : start + _PAGE_SIZE]]
     return {"count": found.count(), "workers": rows}
 
 
-@router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
+@router.get("/{slug}/workers/{pseudonym}/block", response={200: BlockEffectAnswer, (403, 404): Problem})
 def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """Return the effect that blocking a worker would have."""
     return moderation.effect_of_blocking(_get_worker(_get_campaign(request, slug), pseudonym))
 
 
-@router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
-def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+@router.post("/{slug}/workers/{pseudonym}/block", response={200: BlockEffectAnswer, (403, 404, 422): Problem})
+def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -> Any:
     """Block a worker. Their answers no longer count."""
     worker = _get_worker(_get_campaign(request, slug), pseudonym)
     return moderation.block(token_of(request).user, worker, why.reason)[1]
 
 
 @router.post("/{slug}/workers/{pseudonym}/lift", response={200: Restored, (403, 404, 422): Problem})
-def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -> Any:
     """Lift a block.
 
     The worker's answers count again if their items still need answers.
     """
     worker = _get_worker(_get_campaign(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
-    return {"answers": moderation.lift(token_of(request).user, exclusion, why.reason)}
+    return {"answers": moderation.unblock(token_of(request).user, exclusion, why.reason)}
 
 
-@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
-def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerSummary, (403, 404, 422): Problem})
+def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -> Any:
     """Resume a worker after a pause for failed attention checks."""
     worker = _get_worker(_get_campaign(request, slug), pseudonym)
     resumed = training.resume(token_of(request).user, worker, why.reason)
-    return _serialize_worker(resumed, repeats_of(worker.campaign, resumed))
+    return _serialize_worker(resumed, measure_consistency(worker.campaign, resumed))
 
 
-@router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
+@router.put("/{slug}/workers/{pseudonym}/account", response={200: LinkEffect, (403, 404, 422): Problem})
 def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Account) -> Any:
     """Link a worker to a user account.
 
@@ -573,7 +573,7 @@ def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
 def reviews(request: HttpRequest, slug: Slug) -> Any:
     """List the first 200 answers to review."""
     campaign = _get_campaign(request, slug)
-    found = moderation.queue(campaign)
+    found = moderation.list_review_queue(campaign)
     task = task_named(campaign.kind)
     rows = [
         {
@@ -594,4 +594,4 @@ def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict
     rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
     found = get_object_or_404(rows, pk=response_id)
     moderation.review(token_of(request).user, found, given.verdict, reason=given.reason, note=given.note)
-    return {"waiting": moderation.queue(campaign).count()}
+    return {"waiting": moderation.list_review_queue(campaign).count()}

@@ -57,7 +57,7 @@ class WorkerBearer(HttpBearer):
 router = Router(auth=WorkerBearer(), tags=["Annotating"])
 
 
-class Texts(Schema):
+class WorkerTexts(Schema):
     """Instructions and consent text, in Markdown, with their version number."""
 
     number: int
@@ -65,7 +65,7 @@ class Texts(Schema):
     consent: str
 
 
-class Entered(Schema):
+class ParticipationAnswer(Schema):
     """A worker in a campaign."""
 
     title: str
@@ -73,10 +73,10 @@ class Entered(Schema):
     stage: str
     answered: int
     avoids_warnings: bool
-    texts: Texts
+    texts: WorkerTexts
 
 
-class Agreed(Schema):
+class ConsentAgreement(Schema):
     """Agreement of a worker to a version of the texts."""
 
     texts: Annotated[int, Field(ge=1, le=10**9)]
@@ -88,7 +88,7 @@ class Warnings(Schema):
     avoid: bool
 
 
-class GivenItem(Schema):
+class AssignedItem(Schema):
     """An item to answer.
 
     `kind` is the task type of the campaign, or `quiz` for a training question about the rules. `place` is the
@@ -108,7 +108,7 @@ class GivenItem(Schema):
 
 
 @derived_from(panels.SessionEnd)
-class End(Schema):
+class SessionEndAnswer(Schema):
     """End of the session of a panel worker."""
 
 
@@ -118,10 +118,10 @@ class Batch(Schema):
     If there are none, `why` is the reason. `end` is set at the end of a panel worker's session.
     """
 
-    items: list[GivenItem]
+    items: list[AssignedItem]
     training: bool
     why: str
-    end: End | None
+    end: SessionEndAnswer | None
 
 
 class Answer(Schema):
@@ -138,7 +138,7 @@ class Answer(Schema):
     reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 
-class Stored(Schema):
+class AnswerOutcome(Schema):
     """Outcome of an answer.
 
     `outcome` is "stored", "surplus" if the answer is not needed, or "answered" if a different answer is
@@ -150,35 +150,35 @@ class Stored(Schema):
     revision: int
 
 
-class Sentence(Schema):
+class CaptionToCheck(Schema):
     """A caption that is being written."""
 
     caption: Typed
 
 
 @derived_from(RuleViolation)
-class FindingOf(Schema):
+class RuleViolationAnswer(Schema):
     """Rule that a caption breaks."""
 
 
 @derived_from(validation.SentenceCheck)
-class Looked(Schema):
+class CaptionCheck(Schema):
     """Result of checking an unsent caption against the rules."""
 
 
-class DraftOf(Schema):
+class DraftContent(Schema):
     """Unsent text of an answer, by field."""
 
     content: Annotated[dict[Name, Typed], Field(max_length=10)]
 
 
-class Why(Schema):
+class SkipReason(Schema):
     """Reason for skipping or returning an item."""
 
     reason: Note = ""
 
 
-class Wrong(Schema):
+class ItemReport(Schema):
     """Problem with an item."""
 
     reason: Literal[
@@ -188,17 +188,17 @@ class Wrong(Schema):
 
 
 @derived_from(withdrawal.WithdrawalEffect)
-class Removal(Schema):
+class WithdrawalEffectAnswer(Schema):
     """Effect of a withdrawal."""
 
 
-class Left(Removal):
+class WithdrawalAnswer(WithdrawalEffectAnswer):
     """Effect of a withdrawal and, for a panel worker, the completion code."""
 
-    end: End | None
+    end: SessionEndAnswer | None
 
 
-class FromPanel(Schema):
+class PanelParameters(Schema):
     """Query parameters of a panel's link."""
 
     parameters: Annotated[dict[str, Annotated[str, Field(max_length=8000)]], Field(max_length=50)]
@@ -210,23 +210,23 @@ class WorkerToken(Schema):
     token: str
 
 
-class Finish(Schema):
+class SessionOutcome(Schema):
     """Reason for which a worker ends their session."""
 
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
 
 
 @derived_from(training.TrainingFeedback, without=("task", "lease", "image", "held"))
-class Explained(Schema):
+class TrainingFeedbackAnswer(Schema):
     """Item of the training, with its answer."""
 
 
 @derived_from(training.TrainingAttempt)
-class Try(Schema):
+class TrainingAttemptAnswer(Schema):
     """Finished attempt of the training."""
 
 
-class Aside(Schema):
+class ItemState(Schema):
     """New state of an item that was skipped, returned or reported."""
 
     state: str
@@ -240,7 +240,7 @@ def _get_active_participation(request: HttpRequest, slug: str) -> Participation:
         AssignmentError: The worker has left the campaign, or is not allowed to take part.
     """
     found = _get_participation(request, slug)
-    enrollment.check_apart(found)
+    enrollment.check_conflicts(found)
     return found
 
 
@@ -249,7 +249,7 @@ def _get_participation(request: HttpRequest, slug: str) -> Participation:
     campaign = get_object_or_404(Campaign, slug=slug)
     known: Any = request.auth  # type: ignore[attr-defined]
     if isinstance(known, str):
-        return enrollment.invited(campaign, known)
+        return enrollment.get_invited(campaign, known)
     return enrollment.enter_as_user(known.user, campaign)
 
 
@@ -283,20 +283,20 @@ def _serialize_participation(participation: Participation) -> dict[str, Any]:
     }
 
 
-@router.get("", response={200: Entered, (403, 404, 409): Problem})
+@router.get("", response={200: ParticipationAnswer, (403, 404, 409): Problem})
 def enter(request: HttpRequest, slug: Slug) -> Any:
     """Return the state of the worker in the campaign, and the texts to agree to."""
     return _serialize_participation(_get_active_participation(request, slug))
 
 
-@router.post("/agree", response={200: Entered, (403, 404, 409): Problem})
-def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
+@router.post("/agree", response={200: ParticipationAnswer, (403, 404, 409): Problem})
+def agree(request: HttpRequest, slug: Slug, agreed: ConsentAgreement) -> Any:
     """Agree to a version of the texts, which must be the latest."""
     found = _get_active_participation(request, slug)
     return _serialize_participation(enrollment.agree(found, agreed.texts))
 
 
-@router.put("/warnings", response={200: Entered, (403, 404, 409): Problem})
+@router.put("/warnings", response={200: ParticipationAnswer, (403, 404, 409): Problem})
 def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
     """Set whether the worker avoids images with a content warning.
 
@@ -308,10 +308,10 @@ def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
 
 
 @router.post("/next", response={200: Batch, (403, 404, 409): Problem})
-def take(request: HttpRequest, slug: Slug) -> Any:
+def get_batch(request: HttpRequest, slug: Slug) -> Any:
     """Return the items assigned to the worker, or assign a new batch."""
     found = _get_active_participation(request, slug)
-    work = assignment.work(found)
+    work = assignment.assign_work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
     items = [_serialize_item(found, held, number) for held in work.assignments]
     trains = bool(items) and work.assignments[0].item.is_training
@@ -319,12 +319,12 @@ def take(request: HttpRequest, slug: Slug) -> Any:
         "items": items,
         "training": trains,
         "why": work.why,
-        "end": None if items else panels.end_of(found),
+        "end": None if items else panels.get_session_end(found),
     }
 
 
-@router.get("/training", response={200: Try, (403, 404, 409): Problem})
-def finished_try(request: HttpRequest, slug: Slug) -> Any:
+@router.get("/training", response={200: TrainingAttemptAnswer, (403, 404, 409): Problem})
+def get_training_attempt(request: HttpRequest, slug: Slug) -> Any:
     """Return the finished training attempt to review, with its answers; 404 if none."""
     found = training.finished_try(_get_active_participation(request, slug))
     if found is None:
@@ -332,30 +332,30 @@ def finished_try(request: HttpRequest, slug: Slug) -> Any:
     return found
 
 
-@router.post("/training", response={200: Entered, (403, 404, 409): Problem})
-def go_on(request: HttpRequest, slug: Slug) -> Any:
+@router.post("/training", response={200: ParticipationAnswer, (403, 404, 409): Problem})
+def continue_after_training(request: HttpRequest, slug: Slug) -> Any:
     """Continue after a training attempt.
 
     Depending on the result, the worker continues with the campaign's items, another attempt or practice, or
     is screened out.
     """
-    return _serialize_participation(training.go_on(_get_active_participation(request, slug)))
+    return _serialize_participation(training.continue_training(_get_active_participation(request, slug)))
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
 def renew(request: HttpRequest, slug: Slug) -> Any:
     """Renew the leases of all items assigned to the worker."""
-    assignment.renew(_get_active_participation(request, slug))
+    assignment.renew_all_leases(_get_active_participation(request, slug))
     return Status(204, None)
 
 
-@router.post("/items/{lease}/answer", response={200: Stored, (403, 404, 409, 422): Problem})
+@router.post("/items/{lease}/answer", response={200: AnswerOutcome, (403, 404, 409, 422): Problem})
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     """Answer an item, or revise the answer while its batch is the latest.
 
     An answer is accepted even if the lease has expired.
     """
-    held = assignment.find(_get_active_participation(request, slug), lease)
+    held = assignment.get_assignment(_get_active_participation(request, slug), lease)
     sent = submit.SubmittedAnswer(
         answer=given.answer,
         revision=given.revision,
@@ -367,57 +367,57 @@ def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
 
 
-@router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
-def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
+@router.post("/items/{lease}/check", response={200: CaptionCheck, (403, 404, 409, 422): Problem})
+def check(request: HttpRequest, slug: Slug, lease: UUID, written: CaptionToCheck) -> Any:
     """Check a caption against the rules without storing it."""
     participation = _get_active_participation(request, slug)
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
     texts = enrollment.latest_texts(participation.campaign)
-    return validation.look(texts, held.item, written.caption)
+    return validation.check_draft(texts, held.item, written.caption)
 
 
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
-def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftOf) -> Any:
+def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftContent) -> Any:
     """Save a draft, and renew the leases of the worker's items."""
     assignment.save_draft(
-        assignment.find(_get_active_participation(request, slug), lease), dict(draft.content)
+        assignment.get_assignment(_get_active_participation(request, slug), lease), dict(draft.content)
     )
     return Status(204, None)
 
 
-@router.post("/items/{lease}/skip", response={200: Aside, (403, 404, 409): Problem})
-def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+@router.post("/items/{lease}/skip", response={200: ItemState, (403, 404, 409): Problem})
+def skip(request: HttpRequest, slug: Slug, lease: UUID, why: SkipReason) -> Any:
     """Skip an item permanently."""
-    held = assignment.find(_get_active_participation(request, slug), lease)
+    held = assignment.get_assignment(_get_active_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.SKIPPED, why.reason)
     return {"state": Assignment.State.SKIPPED}
 
 
-@router.post("/items/{lease}/return", response={200: Aside, (403, 404, 409): Problem})
-def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+@router.post("/items/{lease}/return", response={200: ItemState, (403, 404, 409): Problem})
+def return_item(request: HttpRequest, slug: Slug, lease: UUID, why: SkipReason) -> Any:
     """Return an item unanswered, for example when stopping work."""
-    held = assignment.find(_get_active_participation(request, slug), lease)
+    held = assignment.get_assignment(_get_active_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.RETURNED, why.reason)
     return {"state": Assignment.State.RETURNED}
 
 
-@router.post("/items/{lease}/report", response={200: Aside, (403, 404, 409): Problem})
-def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
+@router.post("/items/{lease}/report", response={200: ItemState, (403, 404, 409): Problem})
+def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: ItemReport) -> Any:
     """Report a problem with an item instead of answering it."""
-    held = assignment.find(_get_active_participation(request, slug), lease)
-    assignment.report(held, wrong.reason, wrong.note)
+    held = assignment.get_assignment(_get_active_participation(request, slug), lease)
+    assignment.report_item(held, wrong.reason, wrong.note)
     return {"state": Assignment.State.REPORTED}
 
 
-@router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
+@router.get("/withdraw", response={200: WithdrawalEffectAnswer, (403, 404, 409): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
     """Return the effect that withdrawing would have."""
     return withdrawal.effect_of_withdrawing(_get_participation(request, slug))
 
 
-@router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})
+@router.post("/withdraw", response={200: WithdrawalAnswer, (403, 404, 409): Problem})
 def withdraw(request: HttpRequest, slug: Slug) -> Any:
     """Leave the campaign permanently.
 
@@ -425,19 +425,19 @@ def withdraw(request: HttpRequest, slug: Slug) -> Any:
     """
     found = _get_participation(request, slug)
     done = withdrawal.withdraw(None, found, by_worker=True)
-    return {**asdict(done), "end": panels.end_of(found)}
+    return {**asdict(done), "end": panels.get_session_end(found)}
 
 
 @router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
-def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
+def enter_from_panel(request: HttpRequest, slug: Slug, given: PanelParameters) -> Any:
     """Enter from a panel: exchange the parameters of its link for a session token."""
     found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
     return Status(201, {"token": panels.token_of(found)})
 
 
-@router.post("/finish", response={200: End, (403, 404, 409): Problem})
-def finish(request: HttpRequest, slug: Slug, how: Finish) -> Any:
+@router.post("/finish", response={200: SessionEndAnswer, (403, 404, 409): Problem})
+def finish(request: HttpRequest, slug: Slug, how: SessionOutcome) -> Any:
     """End the session of a panel worker."""
     found = _get_active_participation(request, slug)
-    session_end.finish(found, how.outcome)
-    return panels.end_of(found)
+    session_end.end_session(found, how.outcome)
+    return panels.get_session_end(found)

@@ -14,8 +14,8 @@ from capeval_server.api import schemas
 from capeval_server.api.authentication import READ, SUBMIT, token_of
 from capeval_server.api.path_parameters import Slug, UserName
 from capeval_server.challenges.models import Challenge, Split
-from capeval_server.challenges.selectors.access import phase_named
-from capeval_server.challenges.services.image_lists import images_of
+from capeval_server.challenges.selectors.access import get_phase
+from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import NotFoundError
 from capeval_server.submissions.quotas import limits
 from capeval_server.teams.models import Team
@@ -55,7 +55,7 @@ def images(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Any:
     """Return a range of the images to caption in a split, in order."""
-    found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
+    found = get_images(get_object_or_404(Split, challenge__slug=slug, name=split))
     return {"total": len(found), "images": found[offset : offset + limit]}
 
 
@@ -66,7 +66,7 @@ def images(
 )
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """Return the remaining quota of your team in a phase."""
-    found = phase_named(slug, phase)
+    found = get_phase(slug, phase)
     return limits.quota(_get_team(request, found.challenge), found, timezone.now())
 
 
@@ -141,10 +141,10 @@ def remove_member(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
     auth=SUBMIT,
 )
-def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
+def transfer_ownership(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
     """Transfer ownership of your team to another member."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    membership.pass_on(token_of(request).user, challenge, owner.name.replace("\0", ""))
+    membership.transfer_ownership(token_of(request).user, challenge, owner.name.replace("\0", ""))
     return _serialize_team(_get_team(request, challenge))
 
 
@@ -156,12 +156,14 @@ def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
 def agree(request: HttpRequest, slug: Slug, agreement: schemas.Agreement) -> Any:
     """Set whether the captions of your team's leaderboard submissions are public."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    membership.agree(token_of(request).user, challenge, shows_captions=agreement.shows_captions)
+    membership.set_captions_consent(
+        token_of(request).user, challenge, shows_captions=agreement.shows_captions
+    )
     return _serialize_team(_get_team(request, challenge))
 
 
 def _get_owned_team(request: HttpRequest, slug: str) -> Team:
-    return membership.owned(token_of(request).user, get_object_or_404(Challenge, slug=slug))
+    return membership.get_owned_team(token_of(request).user, get_object_or_404(Challenge, slug=slug))
 
 
 def _get_team(request: HttpRequest, challenge: Challenge) -> Team:

@@ -11,12 +11,12 @@ from django.utils import timezone
 from ninja import NinjaAPI
 
 from capeval_server.core import errors, transient_errors
-from capeval_server.http.error_pages import RETRY_SECONDS, STATUSES, passing_text
+from capeval_server.http.error_pages import RETRY_SECONDS, STATUSES, log_transient_error
 
-__all__ = ["answer_problems"]
+__all__ = ["register_error_handlers"]
 
 
-def answer_problems(api: NinjaAPI) -> None:
+def register_error_handlers(api: NinjaAPI) -> None:
     """Register the exception handlers of the API."""
     for kind, status in {**STATUSES, PermissionDenied: 403}.items():
         api.add_exception_handler(kind, partial(_create_response, api, status))
@@ -43,6 +43,6 @@ def _create_response(api: NinjaAPI, status: int, request: HttpRequest, error: Ex
 
 
 def _create_retry_response(api: NinjaAPI, request: HttpRequest, error: Exception) -> HttpResponse:
-    answer = api.create_response(request, {"detail": passing_text(error)}, status=503)
+    answer = api.create_response(request, {"detail": log_transient_error(error)}, status=503)
     answer["Retry-After"] = RETRY_SECONDS
     return answer

@@ -16,12 +16,12 @@ from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organized
+from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting import jobs
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.services import final_results, moderation, reported_scores, settings
 from capeval_server.hosting.services.description import describe_phase, fingerprint
-from capeval_server.http.range_requests import goes_on, sent
+from capeval_server.http.range_requests import is_continuation, send_range
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.limits import QuotaUsage
@@ -66,20 +66,20 @@ class Mark(Schema):
     reason: str = ""
 
 
-class Again(Schema):
+class RerunSelection(Schema):
     """Which submissions to score again: all or only failed ones, in one or all phases."""
 
     phase: str | None = None
     failed: bool = True
 
 
-class Rerun(Schema):
+class RerunCount(Schema):
     """Number of submissions that will be scored again."""
 
     submissions: int
 
 
-class More(Schema):
+class QuotaIncrease(Schema):
     """Submissions that a team may make in addition to a phase's quota."""
 
     per_day: int = 0
@@ -103,7 +103,7 @@ class ExportAnswer(Schema):
     created: datetime
 
 
-class Reported(Schema):
+class ReportedScores(Schema):
     """Scores that were reported elsewhere.
 
     `content` is the text of a file: CSV, or JSON in the format of the COCO leaderboards.
@@ -127,7 +127,7 @@ class ReportedImport(Schema):
 
 
 @derived_from(QuotaUsage, without=("raised",))
-class PhaseUse(Schema):
+class PhaseQuotaUsage(Schema):
     """A team's use of a phase's quota."""
 
     phase: str = Field(validation_alias="phase.name")
@@ -139,7 +139,7 @@ class OrganizedTeam(Schema):
     id: int = Field(validation_alias="team.pk")
     name: str = Field(validation_alias="team.name")
     members: list[str]
-    quotas: list[PhaseUse] = Field(validation_alias="uses")
+    quotas: list[PhaseQuotaUsage] = Field(validation_alias="uses")
 
 
 class OrganizedTeams(Schema):
@@ -165,7 +165,9 @@ def submissions(
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
     """List up to 200 submissions of all teams, from the position `start`."""
-    found = moderation.of_challenge(organized(_get_user(request), slug)).order_by("-created", "-pk")
+    found = moderation.of_challenge(get_organized_challenge(_get_user(request), slug)).order_by(
+        "-created", "-pk"
+    )
     if state:
         found = found.filter(state=state)
     return {"count": found.count(), "submissions": found[start : start + _PAGE_SIZE]}
@@ -177,15 +179,15 @@ def submissions(
 )
 def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
     """Score a submission again."""
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     moderation.rerun(_get_user(request), challenge, _get_submission(challenge, submission_id))
     return _get_submission(challenge, submission_id)
 
 
-@router.post("/rerun", response={200: Rerun, (403, 404): Problem})
-def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
+@router.post("/rerun", response={200: RerunCount, (403, 404): Problem})
+def rerun_many(request: HttpRequest, slug: Slug, which: RerunSelection) -> Any:
     """Score many submissions again."""
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
     phase = get_object_or_404(challenge.phases, name=which.phase if named else "") if which.phase else None
     return {
@@ -199,7 +201,7 @@ def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
 )
 def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) -> Any:
     """Flag or hide a submission with a reason, or remove its mark."""
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     found = _get_submission(challenge, submission_id)
     moderation.mark(_get_user(request), challenge, found, wanted.mark, wanted.reason)
     return _get_submission(challenge, submission_id)
@@ -210,15 +212,15 @@ _REPORTED_PATH = "/splits/{split}/references/{references}/reported/{name}"
 
 @router.put(_REPORTED_PATH, response={200: ReportedImport, (403, 404, 422): Problem})
 @accepts_uploads
-def put_reported(
-    request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: Reported
+def import_reported_scores(
+    request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: ReportedScores
 ) -> Any:
     """Show scores that were reported elsewhere with a leaderboard.
 
     They replace the scores that were imported under the same name.
     """
     user = _get_user(request)
-    entry = reported_scores.reference_set(organized(user, slug), split, references)
+    entry = reported_scores.reference_set(get_organized_challenge(user, slug), split, references)
     about = wanted.model_dump(exclude={"content"})
     rows, left_out = reported_scores.add_reported(
         user, entry, name, "content", wanted.content.encode("utf-8", "replace"), **about
@@ -227,10 +229,12 @@ def put_reported(
 
 
 @router.delete(_REPORTED_PATH, response={204: None, (403, 404): Problem})
-def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug) -> Any:
+def delete_reported_scores(
+    request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug
+) -> Any:
     """Remove scores that were reported elsewhere from the leaderboards."""
     user = _get_user(request)
-    entry = reported_scores.reference_set(organized(user, slug), split, references)
+    entry = reported_scores.reference_set(get_organized_challenge(user, slug), split, references)
     reported_scores.remove_reported(user, entry, name)
     return Status(204, None)
 
@@ -238,9 +242,9 @@ def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: S
 @router.get("/teams", response={200: OrganizedTeams, (403, 404): Problem})
 def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
     """List up to 200 teams with their quota usage, from the position `start`."""
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
-    uses = overview.use_of(challenge, found[start : start + _PAGE_SIZE])
+    uses = overview.list_quota_usage(challenge, found[start : start + _PAGE_SIZE])
     return {"count": found.count(), "teams": uses}
 
 
@@ -248,22 +252,24 @@ def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le
     "/teams/{team_id}/raises/{phase}",
     response={200: OrganizedTeam, (403, 404, 409): Problem},
 )
-def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: More) -> Any:
+def increase_quota(
+    request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: QuotaIncrease
+) -> Any:
     """Set how many submissions a team may make in addition to a phase's quota.
 
     If both numbers are 0, the increase is removed.
     """
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
     moderation.raise_quota(_get_user(request), team, chosen, per_day=more.per_day, total=more.total)
-    return overview.use_of(challenge, [team])[0]
+    return overview.list_quota_usage(challenge, [team])[0]
 
 
 @router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})
 def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """Make the results of a closed phase final. This cannot be undone."""
-    challenge = organized(_get_user(request), slug)
+    challenge = get_organized_challenge(_get_user(request), slug)
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     final_results.make_final(_get_user(request), found)
     return Status(204, None)
@@ -276,26 +282,26 @@ def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCa
     If `captions` is empty, no captions are public.
     """
     user = _get_user(request)
-    challenge = organized(user, slug)
+    challenge = get_organized_challenge(user, slug)
     found = describe_phase(get_object_or_404(challenge.phases, name=phase))
     settings.edit_phase(user, challenge, {**found, **wanted.model_dump()}, seen=fingerprint(found))
     return wanted
 
 
 @router.post("/export", response={202: ExportAnswer, (403, 404): Problem})
-def ask_for_all(request: HttpRequest, slug: Slug) -> Any:
+def start_export(request: HttpRequest, slug: Slug) -> Any:
     """Start an export of the whole challenge, which replaces any earlier export."""
     user = _get_user(request)
-    return Status(202, jobs.ask_for_export(user, organized(user, slug)))
+    return Status(202, jobs.request_export(user, get_organized_challenge(user, slug)))
 
 
 @router.get("/export", response={200: None, 206: None, (403, 404, 409): Problem})
-def export_all(request: HttpRequest, slug: Slug) -> Any:
+def download_export(request: HttpRequest, slug: Slug) -> Any:
     """Download the export as a zip, or a part of it (`Range`).
 
     Returns 409 while no export is ready.
     """
     user = _get_user(request)
-    challenge = organized(user, slug)
-    found, file = jobs.opened_export(user, challenge, again=goes_on(request))
-    return sent(request, file, f"{slug}.zip", size=found.size, etag=f'"{found.pk.hex}"')
+    challenge = get_organized_challenge(user, slug)
+    found, file = jobs.open_export(user, challenge, again=is_continuation(request))
+    return send_range(request, file, f"{slug}.zip", size=found.size, etag=f'"{found.pk.hex}"')

@@ -16,15 +16,15 @@ from ninja.responses import NinjaJSONEncoder
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.path_parameters import Slug
-from capeval_server.challenges.selectors.access import organizes, phase_named
-from capeval_server.http.conditional_get import answered
+from capeval_server.challenges.selectors.access import get_phase, is_organizer
+from capeval_server.http.conditional_get import respond_conditionally
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.csv_export import to_csv
 from capeval_server.leaderboards.entries import Leaderboard
-from capeval_server.leaderboards.query import ask, may_see
+from capeval_server.leaderboards.query import build_query, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.leaderboards.render_cache import kept, redated
-from capeval_server.submissions.selectors.queue import jobs
+from capeval_server.leaderboards.render_cache import get_or_render, replace_time
+from capeval_server.submissions.selectors.queue import get_queue_status
 
 __all__ = ["router"]
 
@@ -36,28 +36,30 @@ router = Router(tags=["Leaderboards and jobs"])
     response={200: schemas.LeaderboardAnswer, (403, 404, 422): schemas.Problem},
 )
 def show_leaderboard(
-    request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
+    request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardParameters, Query()]
 ) -> Any:
     """Return the leaderboard of a phase by a reference set, on all images or a subset.
 
     Returns all rows, or one page of 50 rows. Only organizers can see hidden leaderboards. Scores by private
     references are rounded to three digits, except for organizers.
     """
-    found, asker = phase_named(slug, phase), _get_user(request)
+    found, asker = get_phase(slug, phase), _get_user(request)
     if not may_see(asker, found):
         raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
-    question = ask(found, **asked.model_dump(exclude={"page", "form"}))
-    full = organizes(asker, found.challenge)
+    question = build_query(found, **asked.model_dump(exclude={"page", "form"}))
+    full = is_organizer(asker, found.challenge)
 
     def make() -> bytes:
         board = leaderboard(question, page=asked.page, full=full)
         return to_csv(board).encode() if asked.form == "csv" else _render_json(board)
 
     common = question.plain and asked.page in (None, 1)
-    made = kept(question, f"{asked.form} {asked.page}", make, full=full, common=common)
-    made = redated(made, question.as_of, _render_time)
+    made = get_or_render(question, f"{asked.form} {asked.page}", make, full=full, common=common)
+    made = replace_time(made, question.as_of, _render_time)
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json; charset=utf-8"}
-    answer = answered(request, made.etag, lambda: HttpResponse(made.content, content_type=kinds[asked.form]))
+    answer = respond_conditionally(
+        request, made.etag, lambda: HttpResponse(made.content, content_type=kinds[asked.form])
+    )
     if asked.form == "csv":
         answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
     return answer
@@ -92,4 +94,4 @@ def _render_time(time: datetime) -> str:
 @router.get("/jobs", response=schemas.JobsAnswer)
 def show_jobs(request: HttpRequest) -> Any:
     """Return the state of the scoring queue and its workers."""
-    return jobs(database_time())
+    return get_queue_status(database_time())

@@ -15,7 +15,7 @@ from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Number, PictureName, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organized
+from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting.services import pictures
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.notifications import services, webhooks
@@ -80,7 +80,7 @@ class PictureAnswer(Schema):
 
 def _get_user_and_challenge(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
-    return user, organized(user, slug)
+    return user, get_organized_challenge(user, slug)
 
 
 @router.get("/challenges/{slug}/announcements", response={200: Announcements, 404: Problem})

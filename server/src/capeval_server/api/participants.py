@@ -14,7 +14,7 @@ from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Slug, UserName
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organized
+from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting.services import moderation, participants
 
 __all__ = ["router"]
@@ -66,7 +66,7 @@ class Organizers(Schema):
 
 def _get_user_and_challenge(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
-    return user, organized(user, slug)
+    return user, get_organized_challenge(user, slug)
 
 
 @router.get("/participants", response={200: Participants, (403, 404): Problem})

@@ -25,7 +25,7 @@ from capeval_server.api import (
     submissions,
 )
 from capeval_server.api.authentication import READ, token_of
-from capeval_server.api.error_responses import answer_problems
+from capeval_server.api.error_responses import register_error_handlers
 from capeval_server.api.json_parser import TextParser
 from capeval_server.http.request_limits import accepts_uploads
 
@@ -110,7 +110,7 @@ api.add_router("", notifications.router)
 api.add_router("/challenges/{slug}/organize", notifications.organizing)
 api.add_router("/annotate/{slug}", annotation_work.router)
 api.add_router("/campaigns", annotation_campaigns.router)
-answer_problems(api)
+register_error_handlers(api)
 
 
 @api.delete("/token", response={204: None}, auth=READ, tags=["Tokens"])

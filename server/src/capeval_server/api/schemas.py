@@ -41,7 +41,7 @@ __all__ = [
     "Invitation",
     "JobsAnswer",
     "LeaderboardAnswer",
-    "LeaderboardQuestion",
+    "LeaderboardParameters",
     "LeaderboardRow",
     "LinkAnswer",
     "Owner",
@@ -363,7 +363,7 @@ class Standing(Schema):
     stands: bool
 
 
-class LeaderboardQuestion(Schema):
+class LeaderboardParameters(Schema):
     """Query of a leaderboard.
 
     `layout` selects the columns: all scores on `subset` (`scores`), the score `sort_by` on all images and on

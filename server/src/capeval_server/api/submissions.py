@@ -14,7 +14,7 @@ from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.authentication import READ, SUBMIT, token_of
 from capeval_server.api.path_parameters import Slug
-from capeval_server.challenges.selectors.access import organizes, phase_named
+from capeval_server.challenges.selectors.access import get_phase, is_organizer
 from capeval_server.core.errors import NotFoundError, UploadError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.jobs.leases import database_time
@@ -64,8 +64,8 @@ def submit(
     one at a time.
     """
     size = int(request.headers.get("Content-Length") or 0)
-    found = phase_named(slug, phase)
-    with admission.admitted(token_of(request).user, found, size=size, key=idempotency_key) as upload:
+    found = get_phase(slug, phase)
+    with admission.admit_upload(token_of(request).user, found, size=size, key=idempotency_key) as upload:
         # The body is read here, after the checks of `admitted`.
         file = request.FILES.get("file")
         if file is None:
@@ -127,10 +127,10 @@ def image_scores(
     sets of the split must be public.
     """
     token = token_of(request)
-    seen = visibility.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
+    seen = visibility.get_visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
     if seen is None:
         raise NotFoundError
-    return image_browser.image_answer(*seen, split, references, offset, limit)
+    return image_browser.get_image_scores(*seen, split, references, offset, limit)
 
 
 @router.get(
@@ -146,10 +146,10 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     """
     token = token_of(request)
     manages = token.scope == Token.Scope.ORGANIZE
-    found = [visibility.visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
+    found = [visibility.get_visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
     if found[0] is None or found[1] is None or found[0][0].challenge != found[1][0].challenge:
         raise NotFoundError
-    full = manages and organizes(token.user, found[0][0].challenge)
+    full = manages and is_organizer(token.user, found[0][0].challenge)
     sets = compared(found[0][0], found[1][0], full=full)
     return {"scores": [row for one in sets for row in one.rows]}
 
@@ -179,7 +179,7 @@ def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
 
 
 def _list_own(request: HttpRequest) -> QuerySet[Submission]:
-    return visibility.own(token_of(request).user)
+    return visibility.list_own(token_of(request).user)
 
 
 _FIELDS = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")

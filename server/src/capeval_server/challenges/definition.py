@@ -20,8 +20,8 @@ from pydantic import (
 
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval.metrics.registry import canonical_name, named
-from capeval.toolkit import checked_choice
+from capeval.metrics.registry import get_metric, normalize_name
+from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
@@ -143,9 +143,9 @@ class SplitDefinition(_Part):
     @classmethod
     def _check_metrics(cls, metrics: list[str]) -> list[str]:
         try:
-            names = [canonical_name(metric) for metric in metrics]
+            names = [normalize_name(metric) for metric in metrics]
             for name in names:
-                named(name)
+                get_metric(name)
         except OptionError as error:
             raise ValueError(str(error)) from None
         for name in names:
@@ -167,7 +167,7 @@ class SplitDefinition(_Part):
         if not self.results.isprintable():
             raise ValueError(f"results must contain only printable characters (got {self.results!r})")
         _check_unique("metrics", self.score_names)
-        checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
+        validate_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
         _check_unique("references", [references.name for references in self.references])
         if all(references.partial for references in self.references):
             raise ValueError("at least one reference set must cover all images (got partial = true for each)")
@@ -202,7 +202,7 @@ class PhaseDefinition(_Part):
         _check_unique("splits", self.splits)
         _check_unique("captions", self.captions)
         for name in self.captions:
-            checked_choice("captions", name, self.splits, error=ValueError)
+            validate_choice("captions", name, self.splits, error=ValueError)
         return self
 
 
@@ -224,7 +224,7 @@ class ChallengeDefinition(_Part):
         _check_unique("results of the splits", [split.results for split in self.splits])
         for phase in self.phases:
             for name in phase.splits:
-                checked_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
+                validate_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
         return self
 
 

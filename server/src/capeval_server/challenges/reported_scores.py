@@ -11,9 +11,9 @@ from datetime import date
 from typing import Any
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.json import TEXT, Field, check_row, json_rows, read_json, refuse
+from capeval.formats.io.json import TEXT, Field, check_row, iterate_rows, raise_type_error, read_json
 from capeval.formats.io.rows import read_table
-from capeval.toolkit import original
+from capeval.toolkit import unescape_cell
 from capeval_server.challenges.link_validation import safe_link
 
 __all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "read_reported"]
@@ -96,7 +96,7 @@ def _parse_csv(data: bytes) -> Iterator[ReportedRow]:
         raise _build_error(f"the first line must name each column once (got {repeated[0]!r} twice)")
     for line, fields in body:
         found = dict(zip(header, fields, strict=True))
-        about = {name: original(found.pop(name, "")) for name in COLUMNS}
+        about = {name: unescape_cell(found.pop(name, "")) for name in COLUMNS}
         scores = {
             name: _parse_number(text, f"line {line}, {name}") for name, text in found.items() if text.strip()
         }
@@ -111,13 +111,13 @@ def _parse_number(text: str, where: str) -> float:
 
 
 def _parse_json(data: bytes) -> Iterator[ReportedRow]:
-    for where, entry in json_rows(read_json(data, _MOST_BYTES), None, _ENTRY):
+    for where, entry in iterate_rows(read_json(data, _MOST_BYTES), None, _ENTRY):
         found = check_row(read_json(entry["results"].encode()), f"{where}.results", {})
         about = {"team": entry["team"].get("name"), "method": entry.get("description")}
         about |= {name: entry.get(name) for name in ("date", "url", "publication")}
         for name, text in about.items():
             if text is not None and not isinstance(text, str):
-                refuse(where, "a string", text, field=name)
+                raise_type_error(where, "a string", text, field=name)
         texts = {name: _unescape(text or "") for name, text in about.items()}
         yield _build_row(texts, {_COCO.get(name, name): value for name, value in found.items()}, where)
 

@@ -29,13 +29,13 @@ def user(
     from django.core.exceptions import ValidationError
     from django.db import transaction
 
-    from capeval_server.accounts.services.users import make_user
+    from capeval_server.accounts.services.users import create_user
     from capeval_server.audit.models import record
 
     password = sys.stdin.readline().rstrip("\r\n") if password_stdin else None
     try:
         with transaction.atomic():
-            make_user(name, email=email, password=password, staff=staff)
+            create_user(name, email=email, password=password, staff=staff)
             record(None, None, f"made the user {name}{', who is staff' if staff else ''}")
     except ValidationError as error:
         # None of the messages contains the password.

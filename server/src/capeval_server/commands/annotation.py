@@ -195,7 +195,7 @@ def compare(slug: Slug) -> None:
     set_up()
     from capeval_server.annotation.responses import text_flags
 
-    print(f"{slug}: {text_flags.compare(_get_campaign(slug))} captions to review")
+    print(f"{slug}: {text_flags.request_agreement_reviews(_get_campaign(slug))} captions to review")
 
 
 def invite(
@@ -300,7 +300,7 @@ def hold(
     found = items.filter(key=key).first()
     if found is None:
         raise OptionError(f"'ITEM' must be the key of an item of {slug!r} (got {key!r})")
-    found_in = moderation.hold(None, found, held=not give, reason=reason)
+    found_in = moderation.set_hold(None, found, held=not give, reason=reason)
     print(f"{key}: {'released' if give else 'on hold'}; releases: {', '.join(found_in) or 'none'}")
 
 
@@ -361,9 +361,9 @@ def status(slug: Slug) -> None:
     set_up()
     from dataclasses import asdict
 
-    from capeval_server.annotation.campaigns.progress import progress_of
+    from capeval_server.annotation.campaigns.progress import get_progress
 
-    for name, value in asdict(progress_of(_get_campaign(slug))).items():
+    for name, value in asdict(get_progress(_get_campaign(slug))).items():
         if name != "waiting":
             print(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
             continue
@@ -432,11 +432,13 @@ def items(
     set_up()
     import json
 
-    from capeval.formats.judgments.plans import load_plan, plan_files
+    from capeval.formats.judgments.plans import get_plan_paths, load_plan
     from capeval.toolkit.command_line import deliver
     from capeval_server.annotation.releases.result_files import plan_items
 
-    lines = [json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*plan_files(plan)), kind)]
+    lines = [
+        json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*get_plan_paths(plan)), kind)
+    ]
     deliver("".join(f"{line}\n" for line in lines), output)
 
 
@@ -498,7 +500,7 @@ def verify(slug: Slug, name: Name) -> None:
 
     found = _get_release(slug, name)
     number = release_files.verify(found)
-    since = release_files.changed_since(found)
+    since = release_files.count_outdated_answers(found)
     print(f"{slug} {name}: {number} files unchanged; captions that no longer count: {since}")
 
 
@@ -545,17 +547,17 @@ def publish(
 def agreement(slug: Slug) -> None:
     """Show the agreement of annotators: by class for choices, by caption for texts."""
     set_up()
-    from capeval_server.annotation.core.agreement import agreements_of, captions_of
+    from capeval_server.annotation.core.agreement import measure_caption_agreement, measure_question_agreement
     from capeval_server.annotation.task_types import task_named
 
     campaign = _get_campaign(slug)
     if task_named(campaign.kind).choices:
-        for one in agreements_of(campaign):
+        for one in measure_question_agreement(campaign):
             name = " ".join(filter(None, (one.category or "none", one.question)))
             alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
             print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
         return
-    captions = captions_of(campaign)
+    captions = measure_caption_agreement(campaign)
     number, unlike = len(captions.scores), len(captions.unlike)
     print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
     print(f"captions that differ from the others of their image: {unlike:,} of {number:,}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.errors import OptionError
-from capeval.toolkit import written_whole
+from capeval.toolkit import atomic_write
 from capeval.toolkit.command_line import Argument, Option
 from capeval_server.commands.common import UserName, set_up, user_named
 
@@ -91,9 +91,9 @@ def _format_changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[st
 
 
 def _shorten(text: str) -> str:
-    from capeval.report.exporters import printable
+    from capeval.report.exporters import escape_controls
 
-    line = printable(" ".join(text.split()))
+    line = escape_controls(" ".join(text.split()))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
 
 
@@ -117,7 +117,7 @@ def export(
     from capeval_server.hosting.services.export_archive import export as write
 
     challenge = _get_challenge(slug)
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         write(challenge, file)
         record(None, challenge, "wrote everything of the challenge to a file")
     print(path)

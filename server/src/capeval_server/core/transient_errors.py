@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError
 
 from capeval_server.core import errors
 
-__all__ = ["PASSING", "cause_of", "is_full", "text_of"]
+__all__ = ["PASSING", "cause_of", "get_message", "is_full"]
 
 # The transaction was rolled back, and a retry may succeed.
 PASSING: dict[type[Exception], str] = {
@@ -28,7 +28,7 @@ _POSTGRESQL_FULL = "53100"
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
-def text_of(error: BaseException | None) -> str:
+def get_message(error: BaseException | None) -> str:
     """Return the user-facing message of a transient error, or "" for other errors."""
     if is_full(error):
         return _FULL

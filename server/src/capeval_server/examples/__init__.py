@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
-from capeval.toolkit import checked_choice
+from capeval.toolkit import validate_choice
 
 if TYPE_CHECKING:
     from capeval.data.captions import References
@@ -36,7 +36,7 @@ def write_example(name: str, folder: Path) -> Path:
         OSError: The folder is not writable.
     """
     examples = {"small": _write_small, "nocaps": _write_nocaps, "coco-captions": _write_coco}
-    checked_choice("name", name, tuple(examples))
+    validate_choice("name", name, tuple(examples))
     path = folder / "challenge.toml"
     if path.exists():
         raise OptionError(f"{path} already exists: choose a different folder")
@@ -61,10 +61,10 @@ def _write_coco(folder: Path) -> None:
     from capeval.datasets import coco
     from capeval.formats import write_references
 
-    val = coco.captions("val2014")
+    val = coco.load_captions("val2014")
     write_references(val, folder / "val2014.json")
     _write_held_out(val, folder, "val2014")
-    train = coco.captions("train2014")
+    train = coco.load_captions("train2014")
     images = sorted(train.image_ids, key=int)[::_STRIDE]
     test = train.select(images)
     write_references(test, folder / "test_c5.json")

@@ -18,15 +18,15 @@ from django.utils import timezone
 
 from capeval_server.audit.models import Action, Export, record
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ConflictError
-from capeval_server.hosting.services.challenge_import import taking_back
+from capeval_server.hosting.services.challenge_import import delete_files_on_error
 from capeval_server.hosting.services.export_archive import export
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 
-__all__ = ["ExportHandler", "ask_for_export", "opened_export"]
+__all__ = ["ExportHandler", "open_export", "request_export"]
 
 _KIND = "export"
 # After submissions, because teams wait for those.
@@ -35,9 +35,9 @@ _PRIORITY = 2
 _DOWNLOADED = "downloaded everything of the challenge"
 
 
-def ask_for_export(user: User, challenge: Challenge) -> Export:
+def request_export(user: User, challenge: Challenge) -> Export:
     """Request an export of a challenge, which replaces the previous export."""
-    with held(challenge):
+    with lock_challenge(challenge):
         earlier = Export.objects.filter(challenge=challenge).first()
         if earlier is not None:
             transaction.on_commit(partial(default_storage.delete, earlier.file))
@@ -48,7 +48,7 @@ def ask_for_export(user: User, challenge: Challenge) -> Export:
     return made
 
 
-def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Export, File[bytes]]:
+def open_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Export, File[bytes]]:
     """Return the export of a challenge with its open file, for download.
 
     Args:
@@ -92,7 +92,7 @@ class ExportHandler(Handler):
             export(found.challenge, _Renewing(file, renew))  # type: ignore[arg-type]
             size = file.tell()
             file.seek(0)
-            with taking_back() as stored:
+            with delete_files_on_error() as stored:
                 stored.append(found.file)
                 # A stopped attempt may have left a file.
                 default_storage.delete(found.file)

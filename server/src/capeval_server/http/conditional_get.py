@@ -8,10 +8,10 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
-__all__ = ["answered", "etag_of"]
+__all__ = ["compute_etag", "respond_conditionally"]
 
 
-def answered(request: HttpRequest, etag: str, make: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_conditionally(request: HttpRequest, etag: str, make: Callable[[], HttpResponse]) -> HttpResponse:
     """Return a response with an ETag; status 304 if the client has the content.
 
     Args:
@@ -29,7 +29,7 @@ def answered(request: HttpRequest, etag: str, make: Callable[[], HttpResponse]) 
     return answer
 
 
-def etag_of(*parts: bytes) -> str:
+def compute_etag(*parts: bytes) -> str:
     """Return the ETag of content parts."""
     digest = hashlib.sha256()
     for part in parts:

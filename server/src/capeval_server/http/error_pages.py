@@ -13,7 +13,14 @@ from django.views import defaults
 from capeval.errors import CapevalError
 from capeval_server.core import errors, transient_errors
 
-__all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPageMiddleware", "failed", "passing_text", "unavailable"]
+__all__ = [
+    "RETRY_SECONDS",
+    "STATUSES",
+    "ErrorPageMiddleware",
+    "log_transient_error",
+    "server_error",
+    "unavailable",
+]
 
 _log = logging.getLogger(__name__)
 STATUSES: dict[type[CapevalError], int] = {
@@ -39,9 +46,9 @@ RETRY_SECONDS = "60"
 _REFRESH_SECONDS = "10"
 
 
-def passing_text(error: Exception) -> str:
+def log_transient_error(error: Exception) -> str:
     """Log a transient error and return its message; return "" for other errors."""
-    text = transient_errors.text_of(error)
+    text = transient_errors.get_message(error)
     if text:
         _log.error("a request failed", exc_info=error)
     return text
@@ -64,9 +71,9 @@ def unavailable(request: HttpRequest, text: str) -> HttpResponse:
     return HttpResponse(page, status=503, headers=headers)
 
 
-def failed(request: HttpRequest) -> HttpResponse:
+def server_error(request: HttpRequest) -> HttpResponse:
     """Return the response to an unhandled error; Django's `handler500`."""
-    text = transient_errors.text_of(sys.exc_info()[1])
+    text = transient_errors.get_message(sys.exc_info()[1])
     return unavailable(request, text) if text else defaults.server_error(request)
 
 
@@ -92,5 +99,5 @@ class ErrorPageMiddleware:
         """
         if isinstance(error, errors.NotFoundError):
             raise Http404
-        text = passing_text(error)
+        text = log_transient_error(error)
         return unavailable(request, text) if text else None

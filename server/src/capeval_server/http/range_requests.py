@@ -8,13 +8,13 @@ from typing import IO
 
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-__all__ = ["goes_on", "sent"]
+__all__ = ["is_continuation", "send_range"]
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _CHUNK = 2**16
 
 
-def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: str) -> HttpResponseBase:
+def send_range(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: str) -> HttpResponseBase:
     """Return the response with a file, or with the range that the request asks for.
 
     A range is sent only if the file is unchanged (`If-Range`).
@@ -48,7 +48,7 @@ def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: s
     return answer
 
 
-def goes_on(request: HttpRequest) -> bool:
+def is_continuation(request: HttpRequest) -> bool:
     """Return whether a request resumes a download."""
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
     return found is not None and found[1].strip("0") != ""

@@ -21,9 +21,9 @@ __all__ = [
     "HostUnreachableError",
     "PublicHTTPConnection",
     "PublicHTTPSConnection",
+    "find_url_problem",
     "is_public",
-    "opened",
-    "problem_of",
+    "open_connection",
     "target_of",
 ]
 
@@ -34,7 +34,7 @@ class HostUnreachableError(CapevalError, OSError):
     """Host that cannot be reached, is not allowed, or responds incorrectly."""
 
 
-def problem_of(url: str, hosts: Sequence[str]) -> str:
+def find_url_problem(url: str, hosts: Sequence[str]) -> str:
     """Return the reason why a URL is not allowed, or "".
 
     Args:
@@ -59,7 +59,7 @@ def target_of(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def opened(url: str, seconds: float) -> PublicHTTPConnection:
+def open_connection(url: str, seconds: float) -> PublicHTTPConnection:
     """Return a connection for a URL; it connects with the first request.
 
     Args:

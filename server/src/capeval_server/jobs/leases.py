@@ -34,13 +34,13 @@ __all__ = [
     "database_time",
     "enqueue",
     "finish",
-    "give_back",
     "give_up",
-    "locked",
+    "lock_job",
     "postpone",
+    "release",
     "renewal",
     "restart",
-    "tell",
+    "update_progress",
 ]
 # Fields of a job that no worker holds.
 _IDLE: dict[str, Any] = {"lease": None, "owner": "", "begun": None, "progress": {}}
@@ -153,7 +153,7 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
     return renew
 
 
-def tell(job: Job, **progress: Any) -> None:
+def update_progress(job: Job, **progress: Any) -> None:
     """Store the progress of a job.
 
     Raises:
@@ -162,7 +162,7 @@ def tell(job: Job, **progress: Any) -> None:
     _update_held(job, progress=progress)
 
 
-def locked(job: Job) -> None:
+def lock_job(job: Job) -> None:
     """Lock a job until the end of the transaction, so that its worker keeps the lease.
 
     Raises:
@@ -227,7 +227,7 @@ def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
         finish(job, again_after=handler.every)
 
 
-def give_back(job: Job, handler: Handler) -> None:
+def release(job: Job, handler: Handler) -> None:
     """Release a job as if it had not been claimed.
 
     Raises:

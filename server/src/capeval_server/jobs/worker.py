@@ -226,7 +226,7 @@ def _run_job(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
 
 def _release(job: Job, handler: Handler) -> None:
     try:
-        leases.give_back(job, handler)
+        leases.release(job, handler)
         _log.info("%s: released, because the worker is stopping", job)
     except (DatabaseError, InterfaceError, LostLeaseError):
         # Its lease will expire, unless another worker already holds it.

@@ -11,7 +11,7 @@ from capeval.scoring.significance import Comparison, difference
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.significance import LEVEL, resampled
 from capeval_server.submissions.models import Score, Submission
-from capeval_server.submissions.selectors.precision import shown, shown_p
+from capeval_server.submissions.selectors.precision import round_p_value, shown
 from capeval_server.submissions.selectors.scores import score_names
 
 __all__ = ["ComparedSet", "ScoreComparison", "compared"]
@@ -119,7 +119,7 @@ def _compare_scores(
         difference=_round_score(first - second, full),
         low=low,
         high=high,
-        p_value=float(shown_p(found.p_value, full=full) or 0.0),
+        p_value=float(round_p_value(found.p_value, full=full) or 0.0),
         differs=bool(found.p_value < LEVEL),
     )
 

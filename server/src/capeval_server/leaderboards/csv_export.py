@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Mapping
 
-from capeval.toolkit import plain_row
+from capeval.toolkit import escape_row
 from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard
 
@@ -24,7 +24,7 @@ def to_csv(board: Leaderboard) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(
-        plain_row(
+        escape_row(
             (
                 *(column.title for column in columns),
                 *declared,
@@ -39,12 +39,12 @@ def to_csv(board: Leaderboard) -> str:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
         numbers = _format_numbers(board.columns, row.scores, row.intervals)
-        writer.writerow(plain_row((*about, *texts, *numbers, _format_number(row.p_value), "", "")))
+        writer.writerow(escape_row((*about, *texts, *numbers, _format_number(row.p_value), "", "")))
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
         numbers = _format_numbers(board.columns, entry.scores, {})
         source = (entry.source, entry.source_url)
-        writer.writerow(plain_row((*about, *[""] * len(declared), *numbers, "", *source)))
+        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, "", *source)))
     return out.getvalue()
 
 

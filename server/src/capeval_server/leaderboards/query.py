@@ -12,13 +12,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from capeval.toolkit import checked_choice
+from capeval.toolkit import validate_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.challenges.selectors.access import organizes
+from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
-__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "ask", "may_see"]
+__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "build_query", "may_see"]
 
 # Columns of a leaderboard: all scores of one subset (or of all images), one score of all images and of each
 # subset, or all scores of all images and of each subset.
@@ -123,10 +123,10 @@ def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
 
     Everybody may if it is public, otherwise only the organizers.
     """
-    return phase.shows_leaderboard(timezone.now()) or organizes(user, phase.challenge)
+    return phase.shows_leaderboard(timezone.now()) or is_organizer(user, phase.challenge)
 
 
-def ask(
+def build_query(
     phase: Phase,
     *,
     split: str = "",
@@ -160,11 +160,11 @@ def ask(
             raise NotFoundError
     names = score_names(chosen)
     if sort_by:
-        checked_choice("sort_by", sort_by, names, error=LeaderboardQueryError)
+        validate_choice("sort_by", sort_by, names, error=LeaderboardQueryError)
     if order:
-        checked_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
+        validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     if layout:
-        checked_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
+        validate_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
     return LeaderboardQuery(
         phase=phase,
         split=chosen,

@@ -11,7 +11,7 @@ from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
 from capeval_server.leaderboards.significance import LEVEL
 from capeval_server.leaderboards.submission_rows import SubmissionRows
-from capeval_server.submissions.selectors.precision import shown, shown_p
+from capeval_server.submissions.selectors.precision import round_p_value, shown
 
 __all__ = ["PAGE", "leaderboard", "places"]
 
@@ -48,7 +48,7 @@ def leaderboard(
         p_value = None if place.score is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
         differs = None if p_value is None else p_value < LEVEL
-        standings.append(SubmissionStanding(place, rank, shown_p(p_value, full=full), differs))
+        standings.append(SubmissionStanding(place, rank, round_p_value(p_value, full=full), differs))
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],

@@ -21,11 +21,11 @@ from django.utils import timezone
 from capeval import __version__
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import OverloadError
-from capeval_server.http.conditional_get import etag_of
+from capeval_server.http.conditional_get import compute_etag
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.query import LeaderboardQuery
 
-__all__ = ["CachedView", "kept", "kept_by", "key_of", "redated", "shown_phases"]
+__all__ = ["CachedView", "get_or_render", "get_or_render_by_key", "key_of", "replace_time", "shown_phases"]
 
 _MOST_BYTES = 64 * 2**20
 # Maximum number of threads of a process that compute or wait for views with arbitrary parameters. The other
@@ -150,7 +150,7 @@ def _wait_for_turn(*, common: bool) -> Iterator[None]:
         _places.release()
 
 
-def kept(
+def get_or_render(
     question: LeaderboardQuery, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
 ) -> CachedView:
     """Return a view of a leaderboard, from the cache or newly computed.
@@ -168,10 +168,12 @@ def kept(
     Raises:
         OverloadError: The view is not common, and too many others are being computed.
     """
-    return kept_by(lambda: key_of(question, full=full), form, make, common=common, as_of=question.as_of)
+    return get_or_render_by_key(
+        lambda: key_of(question, full=full), form, make, common=common, as_of=question.as_of
+    )
 
 
-def kept_by(
+def get_or_render_by_key(
     key_now: Callable[[], str],
     form: str,
     make: Callable[[], bytes],
@@ -198,14 +200,14 @@ def kept_by(
             found = _views.known(key, [form]).get(form)
             if found is None:
                 content = make()
-                found = CachedView(content, etag_of(content), as_of)
+                found = CachedView(content, compute_etag(content), as_of)
                 # If the state changed during the computation, the view is not cached.
                 if key_now() == key:
                     _views.add(key, {form: found})
     return found
 
 
-def redated(found: CachedView, as_of: datetime | None, text: Callable[[datetime], str]) -> CachedView:
+def replace_time(found: CachedView, as_of: datetime | None, text: Callable[[datetime], str]) -> CachedView:
     """Return a view with a different time of the same state.
 
     Args:
@@ -216,4 +218,4 @@ def redated(found: CachedView, as_of: datetime | None, text: Callable[[datetime]
     if as_of is None or found.as_of is None or as_of == found.as_of:
         return found
     content = found.content.replace(text(found.as_of).encode(), text(as_of).encode())
-    return CachedView(content, etag_of(content), as_of)
+    return CachedView(content, compute_etag(content), as_of)

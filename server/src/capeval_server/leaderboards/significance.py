@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from capeval.errors import MismatchError
-from capeval.scoring.significance import Resampled, difference
+from capeval.scoring.significance import BootstrapScore, difference
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.scoring.score_arrays import samples_of
@@ -57,17 +57,17 @@ def _get_p_values(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], flo
     return known
 
 
-def resampled(score: Score) -> Resampled | None:
+def resampled(score: Score) -> BootstrapScore | None:
     """Return a score with its bootstrap replicates, or None unless all are finite."""
     values = samples_of(score)
     if score.value is None or values is None:
         return None
     if not (math.isfinite(score.value) and np.isfinite(values).all()):
         return None
-    return Resampled(name=score.name, score=score.value, values=values)
+    return BootstrapScore(name=score.name, score=score.value, values=values)
 
 
-def _p_value(first: Resampled | None, second: Resampled | None) -> float | None:
+def _p_value(first: BootstrapScore | None, second: BootstrapScore | None) -> float | None:
     if first is None or second is None:
         return None
     try:

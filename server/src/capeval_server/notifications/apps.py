@@ -12,7 +12,7 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         """Notify users when a submission ends."""
-        from capeval_server.notifications.services import tell_end
+        from capeval_server.notifications.services import notify_outcome
         from capeval_server.submissions.services.lifecycle import ended
 
-        ended.connect(tell_end, dispatch_uid="ends of submissions")
+        ended.connect(notify_outcome, dispatch_uid="ends of submissions")

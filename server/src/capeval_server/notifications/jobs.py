@@ -17,7 +17,7 @@ from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 from capeval_server.notifications.models import Mail
-from capeval_server.notifications.services import tell_phases
+from capeval_server.notifications.services import notify_phases
 from capeval_server.notifications.webhooks import deliver_due
 
 __all__ = ["NoticesHandler", "WebhooksHandler", "send"]
@@ -39,7 +39,7 @@ class NoticesHandler(Handler):
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
         """Create notifications about phases, send mail, and schedule the next run."""
-        tell_phases()
+        notify_phases()
         try:
             send(renew)
         except OSError as error:

@@ -29,7 +29,14 @@ from capeval_server.notifications.models import (
 )
 from capeval_server.submissions.models import Submission
 
-__all__ = ["LONGEST_TEXT", "LONGEST_TITLE", "announce", "take_back", "tell_end", "tell_phases"]
+__all__ = [
+    "LONGEST_TEXT",
+    "LONGEST_TITLE",
+    "announce",
+    "delete_announcement",
+    "notify_outcome",
+    "notify_phases",
+]
 
 LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
 # A phase is about to close this long before its end. Openings are notified for as long.
@@ -61,14 +68,14 @@ def announce(user: User | None, challenge: Challenge, title: str, text: str) -> 
     return made
 
 
-def take_back(user: User, announcement: Announcement) -> None:
+def delete_announcement(user: User, announcement: Announcement) -> None:
     """Remove an announcement from the challenge's page. Sent mail is not recalled."""
     with transaction.atomic():
         record(user, announcement.challenge, f"took back the announcement: {announcement.title}")
         announcement.delete()
 
 
-def tell_end(*, submission: Submission, **_: object) -> None:
+def notify_outcome(*, submission: Submission, **_: object) -> None:
     """Notify a user that their submission was scored or failed, unless already done."""
     phase, user = submission.phase, submission.user
     before = Told.objects.filter(submission=submission).first()
@@ -96,7 +103,7 @@ def tell_end(*, submission: Submission, **_: object) -> None:
 _ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
 
 
-def tell_phases() -> None:
+def notify_phases() -> None:
     """Notify participants of phases that opened or are about to close."""
     now = timezone.now()
     opened = Phase.objects.filter(opens__lte=now, opens__gt=now - _SOON, closes__gt=now)

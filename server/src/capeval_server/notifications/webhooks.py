@@ -82,7 +82,7 @@ def _find_url_problem(url: str) -> str:
     """Return the reason why a URL can't be a webhook's, or ""."""
     if not safe_link(url) or len(url) > 500:
         return f"'url' must be an address with http:// or https:// (got {url[:100]!r})"
-    problem = safe_client.problem_of(url, settings.WEBHOOK_HOSTS)
+    problem = safe_client.find_url_problem(url, settings.WEBHOOK_HOSTS)
     return f"'url' {problem} (got {url[:100]!r})" if problem else ""
 
 
@@ -129,7 +129,7 @@ def _post(delivery: Delivery) -> int:
         "X-Capeval-Signature": f"t={at},sha256={signature(delivery.webhook.secret, at, delivery.body)}",
         "Connection": "close",
     }
-    connection = safe_client.opened(url, _SECONDS)
+    connection = safe_client.open_connection(url, _SECONDS)
     try:
         connection.request("POST", safe_client.target_of(url), delivery.body.encode(), headers)
         return _read_status(connection.sock, deadline)

@@ -23,8 +23,8 @@ from django.urls import reverse
 from capeval_server.accounts.models import PREFIX
 from capeval_server.jobs.leases import database_time
 from capeval_server.ops.probes import database_problem, storage_problem
-from capeval_server.ops.self_request import PATH, question
-from capeval_server.submissions.selectors.queue import jobs
+from capeval_server.ops.self_request import PATH, sign_token
+from capeval_server.submissions.selectors.queue import get_queue_status
 
 __all__ = ["InstallationCheckResult", "findings"]
 
@@ -150,7 +150,7 @@ def _check_mail() -> Iterator[InstallationCheckResult]:
 
 def _check_workers() -> Iterator[InstallationCheckResult]:
     try:
-        found = jobs(database_time())
+        found = get_queue_status(database_time())
     except (DatabaseError, InterfaceError):
         yield InstallationCheckResult("problem", "workers", "the database failed during the check")
         return
@@ -168,7 +168,7 @@ def _check_site() -> Iterator[InstallationCheckResult]:
     """Request the site at its public URL, through the proxy if there is one."""
     about = settings.ADDRESS
     try:
-        answer, body = _get(f"/{PATH}?question={question()}")
+        answer, body = _get(f"/{PATH}?question={sign_token()}")
     except (OSError, http.client.HTTPException) as error:
         yield InstallationCheckResult(
             "problem", about, f"no response ({_get_first_line(error)}): is `capeval server start` running?"

@@ -149,7 +149,7 @@ class ShortOutages(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Shorten the record, and keep it."""
         error = record.exc_info[1] if record.exc_info else None
-        if text := transient_errors.text_of(error):
+        if text := transient_errors.get_message(error):
             record.msg = f"{record.getMessage()}: {text} ({_first_line(error)})"
             record.args, record.exc_info, record.exc_text = None, None, None
         return True

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from capeval_server.jobs.handlers import HANDLERS
 from capeval_server.jobs.leases import database_time
 from capeval_server.jobs.models import Job
-from capeval_server.submissions.selectors.queue import jobs
+from capeval_server.submissions.selectors.queue import get_queue_status
 
 __all__ = ["CONTENT_TYPE", "count", "text"]
 
@@ -35,7 +35,7 @@ class _Queue(Collector):
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("capeval_database_up", "Whether the database answers.")
         try:
-            found = jobs(database_time())
+            found = get_queue_status(database_time())
             by_kind = dict(Job.objects.values_list("kind").annotate(Count("pk")))
         except (DatabaseError, InterfaceError):
             up.add_metric([], 0)

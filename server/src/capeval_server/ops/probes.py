@@ -81,7 +81,7 @@ def database_problem(*, with_cause: bool = False) -> str:
         return schema_problem()
     except (DatabaseError, InterfaceError) as error:
         connection.close()
-        text = transient_errors.text_of(error) or "the database can't be read"
+        text = transient_errors.get_message(error) or "the database can't be read"
         return text + (transient_errors.cause_of(error) if with_cause else "")
 
 
@@ -97,7 +97,7 @@ def storage_problem() -> str:
         # Object stores have their own check.
         getattr(default_storage, "check", lambda: None)()
     except OSError as error:
-        return transient_errors.text_of(error)
+        return transient_errors.get_message(error)
     if any(
         shutil.disk_usage(place).free < settings.UPLOAD_BYTES + settings.UNPACKED_BYTES for place in places
     ):

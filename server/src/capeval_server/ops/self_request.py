@@ -11,19 +11,19 @@ from django.views.decorators.cache import never_cache
 
 from capeval_server.core.errors import NotFoundError
 
-__all__ = ["PATH", "question", "reached"]
+__all__ = ["PATH", "echo_request", "sign_token"]
 
 PATH = "reached"
 _SALT, _SECONDS = "capeval.reached", 60
 
 
-def question() -> str:
+def sign_token() -> str:
     """Return a signed token that identifies the server's own command."""
     return signing.dumps("reached", salt=_SALT)
 
 
 @never_cache
-def reached(request: HttpRequest) -> HttpResponse:
+def echo_request(request: HttpRequest) -> HttpResponse:
     """Return the client address and host of the request, as the server sees them.
 
     Raises:

@@ -104,7 +104,7 @@ class _Progress:
             return
         self._written = time.monotonic()
         references = part.version.reference_set
-        leases.tell(
+        leases.update_progress(
             self._job,
             split=references.split.name,
             references=references.name,

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from capeval_server.accounts.name_validation import LONGEST_KEY, keys_of, problem_of
+from capeval_server.accounts.name_validation import LONGEST_KEY, compute_name_keys, find_name_problem
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.row_version import RowVersionedModel
 
@@ -55,9 +55,9 @@ class Team(RowVersionedModel):
         Raises:
             ValidationError: The name is invalid, taken, or looks like another team's name.
         """
-        if problem := problem_of(self.name):
+        if problem := find_name_problem(self.name):
             raise ValidationError({"name": f"the name {problem}"})
-        folded, look = keys_of(self.name)
+        folded, look = compute_name_keys(self.name)
         others = Team.objects.filter(challenge=self.challenge).exclude(pk=self.pk)
         alike = others.filter(models.Q(folded=folded) | models.Q(look=look)).first()
         if alike is not None and alike.name == self.name:
@@ -73,7 +73,7 @@ class Team(RowVersionedModel):
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
         """Save the team with the keys of its name."""
         if update_fields is None or "name" in update_fields:
-            self.folded, self.look = keys_of(self.name)
+            self.folded, self.look = compute_name_keys(self.name)
             update_fields = update_fields and {*update_fields, "folded", "look"}
         super().save(*args, update_fields=update_fields, **kwargs)
 

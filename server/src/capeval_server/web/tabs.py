@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from capeval_server.annotation.releases.human_columns import is_judged
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.challenges.selectors.access import organizes
+from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.teams.services.enrollment import team_of
 
 __all__ = ["challenge_tabs", "nearest", "register"]
@@ -44,7 +44,7 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     """
     challenge: Challenge = context["challenge"]
     user, phase, now = context["request"].user, context.get("phase"), timezone.now()
-    organizer = context["organizer"] if "organizer" in context else organizes(user, challenge)
+    organizer = context["organizer"] if "organizer" in context else is_organizer(user, challenge)
     phases = nearest(challenge.phases.all(), now)
     shown = [one for one in phases if one.when(now) != "upcoming"]
     boards = [one for one in shown if organizer or one.shows_leaderboard(now)]

@@ -28,10 +28,10 @@ def run(
     form: FormatOption = "table",
 ) -> None:
     """Show METEOR's alignment of two captions: matches, stages, chunks and score."""
-    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.cli.toolkit.resource_setup import build_resources
     from capeval.metrics.meteor import align
 
-    prepare_needs(["METEOR"])
+    build_resources(["METEOR"])
     aligned = align(candidate, reference)
     if form == "json":
         deliver(json.dumps(_to_dict(aligned), indent=2, ensure_ascii=False) + "\n", None)

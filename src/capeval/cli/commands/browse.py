@@ -50,7 +50,7 @@ def run(
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.report import System, to_html
-    from capeval.report.images import embedded
+    from capeval.report.images import embed_pictures
     from capeval.tokenizers import Tokenizer
 
     if embed and images is None:
@@ -59,11 +59,11 @@ def run(
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (domains, constraints) if path is not None]
     check_outputs([references, *results, *also], [output])
-    captions, candidates = scoring.loaded(references, results, CaptionReader())
+    captions, candidates = scoring.load_captions(references, results, CaptionReader())
     details = _load_details(domains, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
-        pictures = embedded(pictures, output)
+        pictures = embed_pictures(pictures, output)
     evaluator = scoring.evaluator_of(captions, options, Tokenizer())
     with Steps(len(results) + 1) as steps:
         systems = []

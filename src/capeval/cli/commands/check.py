@@ -37,18 +37,18 @@ def run(
     A valid file is well formed and, with --references, contains one caption per image of the references. For
     an invalid file, each problem is printed in one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.toolkit.inputs import CaptionReader, opened, place
-    from capeval.scoring.evaluator import problems
+    from capeval.cli.toolkit.inputs import CaptionReader, open_input, place
+    from capeval.scoring.evaluator import list_problems
 
     reading = CaptionReader(columns)
     reading.check(references, [results])
     expected = reading.references(references) if references is not None else None
     try:
-        file, name = opened(results)
+        file, name = open_input(results)
         candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
         _fail([str(error)])
-    if expected is not None and (messages := problems(expected, candidates)):
+    if expected is not None and (messages := list_problems(expected, candidates)):
         _fail([f"{place(results)}: {message}" for message in messages])
     notes = f"{_describe_wordless(candidates)}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
@@ -71,9 +71,9 @@ def _describe_format(file: File) -> str:
 
 
 def _describe_wordless(candidates: Candidates) -> str:
-    from capeval.errors.messages import first_few
+    from capeval.errors.messages import format_images
     from capeval.tokenizers import tokenize
 
     tokens = tokenize([caption for caption, *_ in candidates.values()])
     wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
-    return f"; {first_few(wordless)} captioned without words, which is allowed" if wordless else ""
+    return f"; {format_images(wordless)} captioned without words, which is allowed" if wordless else ""

@@ -16,7 +16,7 @@ from capeval.cli.toolkit.options import (
     Samples,
     Seed,
     TokenizerSpec,
-    tokenizer_of,
+    create_tokenizer,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
 
@@ -48,14 +48,14 @@ def run(
 ) -> None:
     """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
-    from capeval.report import comparison
+    from capeval.report import create_comparison_table
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
 
-    tokenizer = tokenizer_of(tokenizer_spec, context=context)
+    tokenizer = create_tokenizer(tokenizer_spec, context=context)
     names = system_names([a, b])
     check_outputs([references, a, b, *options.files], [output])
-    evaluator, candidates = scoring.prepared(references, [a, b], options, tokenizer)
+    evaluator, candidates = scoring.prepare_evaluator(references, [a, b], options, tokenizer)
     with Steps(3) as steps:
         reports = []
         for name, captions in zip(names, candidates, strict=True):
@@ -67,4 +67,4 @@ def run(
         deliver(comparison_to_json(compared, *names), output)
     else:
         notes = (*reports[0].notes(references.name, unscored=False), *compared.notes)
-        render(comparison(compared, *names, notes=notes), form, output)
+        render(create_comparison_table(compared, *names, notes=notes), form, output)

@@ -39,7 +39,7 @@ def run(
             raise OptionError(f"{path} already exists; use --force to replace it")
     with Steps(3) as steps:
         steps.next("Reading captions")
-        references, candidates = hold_out(coco.captions(split), seed=seed)
+        references, candidates = hold_out(coco.load_captions(split), seed=seed)
         folder.mkdir(parents=True, exist_ok=True)
         steps.next("Writing references")
         write_references(references, paths[0])

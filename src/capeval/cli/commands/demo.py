@@ -26,22 +26,22 @@ def run(
 
     For each image, the seed selects one caption, which is scored against the others.
     """
-    from capeval.cli.toolkit.resource_setup import check_report_packages, prepare_needs
+    from capeval.cli.toolkit.resource_setup import build_resources, check_report_packages
     from capeval.data.held_out import hold_out
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
     from capeval.metrics import DEFAULT
-    from capeval.report import System, scores, to_html
+    from capeval.report import System, create_score_table, to_html
     from capeval.resources.spice import RUN
     from capeval.scoring.evaluator import Evaluator
 
     check_report_packages()
     # Tables are compiled on first use, which is not part of the reported times.
-    prepare_needs(DEFAULT)
+    build_resources(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]
         steps.next("Reading the captions of COCO val2014")
-        references, candidates = hold_out(coco.captions("val2014"), seed=seed)
+        references, candidates = hold_out(coco.load_captions("val2014"), seed=seed)
         seconds.append(time.perf_counter())
         steps.next("Tokenizing and preparing references")
         evaluator = Evaluator(references)
@@ -52,7 +52,7 @@ def run(
         system = System(name="One human caption (val2014)", report=report)
         source = "COCO val2014, one caption per image held out"
         published = {"Published human scores (test, c5)": COCO_HUMAN.values}
-        render(scores([system], published, source=source), "table", None, "COCO Captions 2014")
+        render(create_score_table([system], published, source=source), "table", None, "COCO Captions 2014")
         steps.next("Writing the report")
         path = output / "report.html"
         page = to_html(

@@ -49,12 +49,12 @@ def meteor(
     Scoring with METEOR also builds missing tables. The environment variable CAPEVAL_CACHE sets their folder.
     """
     from capeval.resources.compiled_files import cache_folder
-    from capeval.resources.meteor import compiled_tables, found_tables
+    from capeval.resources.meteor import ensure_tables, find_tables
 
     with Steps(1) as steps:
         steps.next("Building METEOR's word tables")
-        compiled_tables(cache_folder(), again=again)
-    _deliver_found(found_tables())
+        ensure_tables(cache_folder(), again=again)
+    _deliver_found(find_tables())
 
 
 def spice(
@@ -74,14 +74,14 @@ def spice(
     The jars are looked up in the installed pycocoevalcap and in the local Maven repository. If Maven is
     installed, it downloads missing jars (378 MB). No Java code of the jars is run.
     """
-    from capeval.resources.spice import compiled_model, found_model
+    from capeval.resources.spice import ensure_model, find_model
 
     again = again or jars is not None
-    if again or found_model() is None:
+    if again or find_model() is None:
         with Steps(1) as steps:
             steps.next("Building SPICE's model")
-            compiled_model(jars, fetch=True, again=again)
-    _deliver_found(found_model())
+            ensure_model(jars, fetch=True, again=again)
+    _deliver_found(find_model())
 
 
 def parses(

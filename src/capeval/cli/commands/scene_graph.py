@@ -52,14 +52,14 @@ def run(
     objects. Tuples are in the order of the reference implementation. They are computed for each caption
     separately, before synonyms are merged between captions.
     """
-    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.cli.toolkit.resource_setup import build_resources
     from capeval.tokenizers import tokenize
 
     if stages and form != "jsonl":
         raise OptionError(f"--stages requires --format jsonl (got --format {form})")
     check_outputs([file], [output])
     captions = split_lines(read_text(file))
-    prepare_needs(["SPICE"])
+    build_resources(["SPICE"])
     texts = captions if raw else [" ".join(words) for words in tokenize(captions)]
     with Steps(1) as steps:
         steps.next("Computing scene graphs")
@@ -79,14 +79,14 @@ def _analyze(
 ) -> tuple[list[list[tuple[str, ...]]], list[list[SentenceStages]] | None]:
     """Return the tuples of each text and, if requested, the stages of its sentences."""
     from capeval.cli.toolkit.resource_setup import store_folder
-    from capeval.metrics.spice import LongSentenceError, scene_tuples, sentence_stages
+    from capeval.metrics.spice import LongSentenceError, analyze_sentences, list_scene_tuples
     from capeval.resources.spice import store_in
 
     folder = store_folder()
     store = None if folder is None else store_in(folder)
     try:
-        tuples = scene_tuples(texts, longest=longest, store=store)
-        return tuples, sentence_stages(texts, longest=longest) if stages else None
+        tuples = list_scene_tuples(texts, longest=longest, store=store)
+        return tuples, analyze_sentences(texts, longest=longest) if stages else None
     except LongSentenceError as error:
         name = "standard input" if str(file) == "-" else file
         raise CaptionError(f"{name}: line {texts.index(error.caption) + 1}: {error}") from None
@@ -115,7 +115,7 @@ def _stages_to_dict(sentence: SentenceStages) -> dict[str, Any]:
 
 
 def _format_text(caption: str, tuples: Sequence[Sequence[str]]) -> str:
-    from capeval.report.exporters import printable
+    from capeval.report.exporters import escape_controls
 
     lines = [f"  ({', '.join(parts)})" for parts in tuples] or ["  no tuples"]
-    return "".join(f"{printable(line)}\n" for line in (caption, *lines))
+    return "".join(f"{escape_controls(line)}\n" for line in (caption, *lines))

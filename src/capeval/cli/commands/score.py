@@ -20,7 +20,7 @@ from capeval.cli.toolkit.options import (
     Seed,
     Tokenized,
     TokenizerSpec,
-    tokenizer_of,
+    create_tokenizer,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.errors import OptionError
@@ -110,7 +110,7 @@ def run(
     if has_folders and context is None and not options.tokenized and options.tokenizer is None:
         # Scores must not depend on the distribution of captions over shards.
         context = "caption"
-    tokenizer = tokenizer_of(options.tokenizer, tokenized=options.tokenized, context=context)
+    tokenizer = create_tokenizer(options.tokenizer, tokenized=options.tokenized, context=context)
     names = system_names(results)
     subset = [] if options.subset is None else [options.subset]
     check_outputs([references, *results, *subset, *evaluation.files], [options.output, options.report])
@@ -142,10 +142,10 @@ def _score_files(
     """Score the result file of each system, and write the scores and the report."""
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
-    from capeval.report import System, per_image, scores, to_json
+    from capeval.report import System, create_image_table, create_score_table, to_json
 
     page = options.report
-    captions, candidates = scoring.loaded(
+    captions, candidates = scoring.load_captions(
         references, list(results.values()), CaptionReader(evaluation.reading)
     )
     subsets = None if options.subset is None else scoring.subsets_of(options.subset, captions)
@@ -173,5 +173,9 @@ def _score_files(
     if options.form == "json":
         deliver(to_json(systems, per_image=options.per_image), options.output)
     else:
-        grid = per_image(systems) if options.per_image else scores(systems, source=references.name)
+        grid = (
+            create_image_table(systems)
+            if options.per_image
+            else create_score_table(systems, source=references.name)
+        )
         render(grid, options.form, options.output)

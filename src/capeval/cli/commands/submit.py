@@ -183,7 +183,7 @@ def _check_images(
     remote: ApiClient, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
 ) -> dict[str, str]:
     """Check the images of each split's file and return the file names by split."""
-    from capeval.errors.messages import images_problem
+    from capeval.errors.messages import describe_image_mismatch
 
     seen: dict[str, str] = {}
     for name, candidates in files.items():
@@ -194,7 +194,7 @@ def _check_images(
             )
         seen[split["name"]] = name
         images = _fetch_images(remote, f"{place}/splits/{_quote_name(split['name'])}/images")
-        problem = images_problem(candidates, images, f"split {split['name']!r}", "a caption")
+        problem = describe_image_mismatch(candidates, images, f"split {split['name']!r}", "a caption")
         if problem:
             raise CapevalError(f"{name!r}: {problem}")
     for split in splits:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.lines import read_text, split_lines
-from capeval.cli.toolkit.options import ContextOption, Output, TokenizerSpec, tokenizer_of
+from capeval.cli.toolkit.options import ContextOption, Output, TokenizerSpec, create_tokenizer
 from capeval.cli.toolkit.output import check_outputs, deliver, examples
 from capeval.errors import OptionError
 
@@ -40,7 +40,7 @@ def run(
     if tokenizer_spec is not None:
         if keep_punctuation or keep_case:
             raise OptionError("--tokenizer can't be combined with --keep-punctuation or --keep-case")
-        tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec, context=context))
+        tokens_of = tokenize(split_lines(read_text(file)), create_tokenizer(tokenizer_spec, context=context))
         lines = [" ".join(tokens) for tokens in tokens_of]
         deliver("".join(f"{line}\n" for line in lines), output)
         return

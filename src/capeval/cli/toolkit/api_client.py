@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from capeval.errors import CapevalError, OptionError
-from capeval.report.exporters import printable
+from capeval.report.exporters import escape_controls
 
 __all__ = ["ApiClient", "ServerResponseError", "ServerUnreachableError"]
 
@@ -123,7 +123,7 @@ class ApiClient:
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
             raise ServerUnreachableError(
-                f"{self.address} does not respond ({printable(str(reason))})"
+                f"{self.address} does not respond ({escape_controls(str(reason))})"
             ) from None
         except ValueError:
             raise ServerUnreachableError(
@@ -133,7 +133,7 @@ class ApiClient:
     def _describe_error(self, error: urllib.error.HTTPError) -> str:
         """Return the reason for an error response in one line without control characters."""
         if 300 <= error.code < 400:
-            place = printable(error.headers.get("Location", "elsewhere"))
+            place = escape_controls(error.headers.get("Location", "elsewhere"))
             return f"--server must be the final URL of the server ({self.address} redirects to {place})"
         if error.code == 401:
             return f"{self.address} rejected the token: it is invalid, expired or revoked"
@@ -142,7 +142,7 @@ class ApiClient:
         except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
             detail = f"{error.code} {error.reason}"
         text = detail if isinstance(detail, str) else json.dumps(detail)
-        return f"{self.address}: {printable(text)}"
+        return f"{self.address}: {escape_controls(text)}"
 
 
 def _quote_name(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, get_origin
 
 import click
 
-from capeval._internal.options import Argument, Option, Parameter, parameters_of
+from capeval._internal.options import Argument, Option, Parameter, get_parameters
 
 __all__ = ["Argument", "Command", "Group", "Option", "parameters"]
 
@@ -91,7 +91,7 @@ class Command(click.Command):
     """
 
     def __init__(self, function: Callable[..., None], name: str, examples: str | None = None) -> None:
-        found = parameters_of(function)
+        found = get_parameters(function)
 
         def run(**values: Any) -> None:
             function(**{each.name: _get_value(each, values) for each in found})
@@ -185,14 +185,14 @@ class Group(click.Group):
 
 def parameters(function: Callable[..., None]) -> list[click.Parameter]:
     """Return the parameters of click for the parameters of a function."""
-    return [made for each in parameters_of(function) for made in _iter_click_parameters(each)]
+    return [made for each in get_parameters(function) for made in _iter_click_parameters(each)]
 
 
 def _iter_click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
     """Yield the click parameter, or the parameters of all fields of a dataclass."""
     about = parameter.about
     if about is None:
-        for each in parameters_of(parameter.kind):
+        for each in get_parameters(parameter.kind):
             yield from _iter_click_parameters(each)
     elif isinstance(about, Argument):
         yield _Positional(parameter, about)
@@ -219,7 +219,7 @@ def _get_value(parameter: Parameter, values: Mapping[str, Any]) -> Any:
     """Return the value of a parameter from click's values."""
     if parameter.about is None:
         # A dataclass, which validates its values when it is created.
-        fields = parameters_of(parameter.kind)
+        fields = get_parameters(parameter.kind)
         return parameter.kind(**{each.name: _get_value(each, values) for each in fields})
     value = values[parameter.name]
     # Click returns tuples, which are empty if the option was not used.

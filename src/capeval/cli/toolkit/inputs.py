@@ -22,7 +22,7 @@ __all__ = [
     "are_folders",
     "candidates_from",
     "is_standard_input",
-    "opened",
+    "open_input",
     "place",
     "references_from",
 ]
@@ -52,13 +52,13 @@ def are_folders(references: Path, results: Sequence[Path]) -> bool:
 
 def references_from(path: Path) -> References:
     """Load references from a file; `-` is standard input."""
-    file, name = opened(path)
+    file, name = open_input(path)
     return load_references(file, name=name)
 
 
 def candidates_from(path: Path) -> Candidates:
     """Load candidates from a file; `-` is standard input."""
-    file, name = opened(path)
+    file, name = open_input(path)
     return load_candidates(file, name=name)
 
 
@@ -115,7 +115,7 @@ class CaptionReader:
 
     def references(self, path: Path) -> References:
         """Load references; the error for a result file asks if the files were swapped."""
-        file, name = opened(path)
+        file, name = open_input(path)
         try:
             return self._references(file, name)
         except FormatError as error:
@@ -123,7 +123,7 @@ class CaptionReader:
 
     def candidates(self, path: Path, references: References | None = None) -> Candidates:
         """Load candidates; the error for a reference file asks if the files were swapped."""
-        return self.candidates_in(*opened(path), references)
+        return self.candidates_in(*open_input(path), references)
 
     def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
         """Load candidates like `candidates`, from an opened file."""
@@ -153,7 +153,7 @@ def is_standard_input(path: Path) -> bool:
     return str(path) == "-"
 
 
-def opened(path: Path) -> tuple[File, str]:
+def open_input(path: Path) -> tuple[File, str]:
     """Return the file to read, and its name if it has no path.
 
     Standard input and named pipes are read completely, since they can be read only once.

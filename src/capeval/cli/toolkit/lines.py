@@ -17,9 +17,9 @@ def read_text(file: Path) -> str:
     """
     # Imported lazily, because they import numpy, which `--help` does not need.
     from capeval.formats.io.rows import not_utf8
-    from capeval.formats.io.sources import without_mark
+    from capeval.formats.io.sources import strip_byte_order_mark
 
-    data = without_mark(sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes())
+    data = strip_byte_order_mark(sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes())
     try:
         return data.decode()
     except UnicodeDecodeError:

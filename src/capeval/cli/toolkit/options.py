@@ -32,8 +32,8 @@ __all__ = [
     "SpiceLongest",
     "Tokenized",
     "TokenizerSpec",
+    "create_tokenizer",
     "metric_names",
-    "tokenizer_of",
 ]
 
 
@@ -184,7 +184,9 @@ class EvaluationOptions:
         return [path for path in (self.counts.frequencies,) if path is not None]
 
 
-def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context | None = None) -> Tokenizer:
+def create_tokenizer(
+    spec: str | None, *, tokenized: bool = False, context: Context | None = None
+) -> Tokenizer:
     """Return the tokenizer for `--tokenizer`, `--tokenized` and `--context`.
 
     The default is the tokenizer of the reference implementation.

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from capeval._internal.atomic_write import check_writable, naming_file, written_whole
-from capeval._internal.progress import progress_to
+from capeval._internal.atomic_write import add_path_to_errors, atomic_write, check_writable
+from capeval._internal.progress import send_progress_to
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def deliver(text: str | bytes, output: Path | None) -> None:
     # File names on Linux are bytes, not necessarily in UTF-8; they are written unchanged.
     data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
     if output is not None:
-        with written_whole(output) as file:
+        with atomic_write(output) as file:
             file.write(data)
         return
-    with naming_file("standard output"):
+    with add_path_to_errors("standard output"):
         sys.stdout.flush()
         left = memoryview(data)
         while left:
@@ -88,16 +88,16 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Write a table in one of the table formats."""
     from capeval.report import to_csv, to_latex, to_markdown
-    from capeval.report.exporters import printable
-    from capeval.report.terminal import table
+    from capeval.report.exporters import escape_controls
+    from capeval.report.terminal import format_table
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
         deliver(texts[form](grid), output)
     else:
         styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-        notes = "".join(f"{line}\n" for line in ["", *map(printable, grid.notes)]) if grid.notes else ""
-        deliver(table(grid, title, styled=styled) + notes, output)
+        notes = "".join(f"{line}\n" for line in ["", *map(escape_controls, grid.notes)]) if grid.notes else ""
+        deliver(format_table(grid, title, styled=styled) + notes, output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
@@ -143,7 +143,7 @@ class Steps:
         self._lock = threading.Lock()
         self._bar: tuple[Progress, TaskID] | None = None
         self._work: dict[str, _Work] = {}
-        self._subscription: AbstractContextManager[None] = progress_to(self._record_progress)
+        self._subscription: AbstractContextManager[None] = send_progress_to(self._record_progress)
         self._timer = threading.Timer(_SHOWN_AFTER, self._show)
         self._timer.daemon = True
 

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.errors import DependencyError, OptionError, ResourceError
 from capeval.metrics.base import Metric, Resource
 from capeval.metrics.registry import resolve
 from capeval.resources.compiled_files import cache_folder
 
-__all__ = ["STORE", "check_report_packages", "prepare_needs", "ready_metrics", "store_folder"]
+__all__ = ["STORE", "build_resources", "check_report_packages", "prepare_metrics", "store_folder"]
 
 STORE = "CAPEVAL_STORE"
 """The environment variable with the folder of the parse cache, or `off`."""
@@ -26,12 +26,12 @@ def check_report_packages() -> None:
         DependencyError: jinja2 or matplotlib is not installed.
     """
     for name in ("jinja2", "matplotlib"):
-        error = missing_package("HTML reports need", ModuleNotFoundError(name=name), "report")
+        error = make_missing_package_error("HTML reports need", ModuleNotFoundError(name=name), "report")
         if isinstance(error, DependencyError):
             raise error
 
 
-def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:
+def prepare_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:
     """Return metrics with their resources prepared and a cache of parses.
 
     Args:
@@ -45,15 +45,15 @@ def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = N
     """
     folder = store_folder()
     resolved = _limit_sentences(resolve(metrics), spice_longest)
-    prepare_needs(metrics)
-    return resolved if folder is None else tuple(metric.remembering(folder) for metric in resolved)
+    build_resources(metrics)
+    return resolved if folder is None else tuple(metric.with_cache(folder) for metric in resolved)
 
 
 def _limit_sentences(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
     """Return the metrics with a sentence limit."""
     if longest is None:
         return metrics
-    limited = tuple(metric.parsing_up_to(longest) for metric in metrics)
+    limited = tuple(metric.with_sentence_limit(longest) for metric in metrics)
     if all(one is other for one, other in zip(metrics, limited, strict=True)):
         names = ", ".join(name for metric in metrics for name in metric.names)
         raise OptionError(f"--spice-longest requires SPICE or SPIDEr (got {names})")
@@ -74,7 +74,7 @@ def store_folder() -> Path | None:
     return None if wanted == "off" else Path(wanted)
 
 
-def prepare_needs(metrics: Sequence[str | Metric]) -> None:
+def build_resources(metrics: Sequence[str | Metric]) -> None:
     """Build the missing resources of metrics.
 
     Args:

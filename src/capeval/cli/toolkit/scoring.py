@@ -8,33 +8,33 @@ from pathlib import Path
 from capeval.cli.toolkit.inputs import CaptionReader, is_standard_input, place, references_from
 from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, metric_names
 from capeval.cli.toolkit.output import Steps, deliver
-from capeval.cli.toolkit.resource_setup import ready_metrics
+from capeval.cli.toolkit.resource_setup import prepare_metrics
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.formats import load_subsets
 from capeval.formats.images import load_file_names
 from capeval.metrics import Metric
 from capeval.report import System, to_html
-from capeval.report.images import needs_file_names, picture_addresses
+from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.resources import DocumentFrequencies
-from capeval.scoring.evaluator import Evaluator, problems
+from capeval.scoring.evaluator import Evaluator, list_problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
+    "apply_frequencies",
     "evaluator_of",
-    "loaded",
+    "load_captions",
     "metrics_of",
     "pictures_of",
-    "prepared",
+    "prepare_evaluator",
     "subsets_of",
-    "weighed",
     "with_intervals",
     "write_report",
 ]
 
 
-def weighed(
+def apply_frequencies(
     metrics: tuple[Metric, ...], options: FrequencyOptions, tokenizer: Tokenizer
 ) -> tuple[Metric, ...]:
     """Return the metrics with the document frequencies of a file, if one is given.
@@ -56,19 +56,19 @@ def weighed(
         frequencies = DocumentFrequencies.load_pickle(path, images=options.frequencies_images)
     else:
         corpus = TokenizedReferences(references_from(path), tokenizer)
-        return tuple(metric.counted_on(corpus, path.stem) for metric in metrics)
-    return tuple(metric.weighed_by(frequencies) for metric in metrics)
+        return tuple(metric.with_corpus(corpus, path.stem) for metric in metrics)
+    return tuple(metric.with_document_frequencies(frequencies) for metric in metrics)
 
 
-def prepared(
+def prepare_evaluator(
     references: Path, results: Sequence[Path], options: EvaluationOptions, tokenizer: Tokenizer
 ) -> tuple[Evaluator, list[Candidates]]:
     """Return the prepared references, and the candidates in each file."""
-    captions, candidates = loaded(references, results, CaptionReader(options.reading))
+    captions, candidates = load_captions(references, results, CaptionReader(options.reading))
     return evaluator_of(captions, options, tokenizer), candidates
 
 
-def loaded(
+def load_captions(
     references: Path, results: Sequence[Path], reading: CaptionReader
 ) -> tuple[References, list[Candidates]]:
     """Load references, and the candidates in each file, for the same images.
@@ -85,7 +85,7 @@ def loaded(
         captions = reading.references(references)
         candidates = [reading.candidates(path, captions) for path in results]
     for path, system in zip(results, candidates, strict=True):
-        for problem in problems(captions, system):
+        for problem in list_problems(captions, system):
             raise MismatchError(f"{place(path)}: {problem}")
     return captions, candidates
 
@@ -108,8 +108,8 @@ def evaluator_of(references: References, options: EvaluationOptions, tokenizer: 
 
 def metrics_of(options: EvaluationOptions, tokenizer: Tokenizer) -> tuple[Metric, ...]:
     """Return the metrics, with their resources and document frequencies."""
-    ready = ready_metrics(metric_names(options.metrics), options.spice_longest)
-    return weighed(ready, options.counts, tokenizer)
+    ready = prepare_metrics(metric_names(options.metrics), options.spice_longest)
+    return apply_frequencies(ready, options.counts, tokenizer)
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
@@ -118,7 +118,9 @@ def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
     for name, images in subsets.items():
         unknown = [image for image in images if image not in references]
         if unknown:
-            raise MismatchError(f"{path}: subset {name!r:.80}: {first_few(unknown)} not among the references")
+            raise MismatchError(
+                f"{path}: subset {name!r:.80}: {format_images(unknown)} not among the references"
+            )
     return subsets
 
 
@@ -148,7 +150,7 @@ def pictures_of(place: str, path: Path, references: References, page: Path) -> d
         if is_standard_input(path):
             raise OptionError("--images by file names requires a reference file (got standard input)")
         names = load_file_names(path)
-    return picture_addresses(place, references.image_ids, page, file_names=names)
+    return find_picture_urls(place, references.image_ids, page, file_names=names)
 
 
 def write_report(

@@ -19,12 +19,12 @@ from capeval.distributed.shards import (
     ShardScores,
     ShardScoringOptions,
     ShardTiming,
+    list_shards,
     score_shards,
-    shards_in,
 )
 from capeval.metrics import Metric
-from capeval.report import System, scores, to_json
-from capeval.scoring.report import Report, report_from
+from capeval.report import System, create_score_table, to_json
+from capeval.scoring.report import Report, create_report
 from capeval.tokenizers import Tokenizer
 
 __all__ = ["ShardFolders", "score_folders"]
@@ -77,12 +77,12 @@ def score_folders(
     if form == "json":
         deliver(to_json(systems), output)
     else:
-        grid = scores(systems, source=folders.references.name)
+        grid = create_score_table(systems, source=folders.references.name)
         render(replace(grid, notes=(*grid.notes, *_describe_failures(failures))), form, output)
 
 
 def _score_folder(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOptions) -> ShardScores:
-    shards = shards_in(folders.references, folder)
+    shards = list_shards(folders.references, folder)
     with Steps(2 * len(shards)) as steps:
         steps.next(f"Reading {name}")
 
@@ -107,7 +107,7 @@ def _create_report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
         )
         for metric, signature in zip(sums.metrics, sums.signatures.values(), strict=True)
     )
-    report = report_from((), tuple(zip(sums.metrics, parts, strict=True)))
+    report = create_report((), tuple(zip(sums.metrics, parts, strict=True)))
     why = {each.reason: each for each in scored.unscored}
     keys = zip(sums.signatures, metrics, strict=True)
     unscored = {key: why[metric.unscored_reason] for key, metric in keys if metric.unscored_reason in why}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import deliver, render
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
 
-__all__ = ["CheckpointFile", "CocoCaptions", "CompleteOnly", "Folder", "show", "write_columns"]
+__all__ = ["CheckpointFile", "CocoCaptions", "CompleteOnly", "Folder", "write_columns", "write_study_report"]
 
 Folder = Annotated[
     Path | None,
@@ -37,7 +37,7 @@ CheckpointFile = Annotated[
 ]
 
 
-def show(
+def write_study_report(
     report: StudyReport,
     folder: Path | None = None,
     *,
@@ -80,7 +80,7 @@ def _require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise missing_package("figures need", error, "studies") from None
+        raise make_missing_package_error("figures need", error, "studies") from None
 
 
 def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:

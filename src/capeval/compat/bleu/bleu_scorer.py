@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Self, get_args
 
-from capeval._internal.validation import checked_choice, checked_order
+from capeval._internal.validation import checked_order, validate_choice
 from capeval.compat.pairs import Pairs
 from capeval.errors import MismatchError
 from capeval.metrics import bleu
@@ -95,5 +95,5 @@ class BleuScorer(Pairs):
 
     def _compute_report(self, option: Option | None) -> Report:
         brevity = option or ("average" if len(self.crefs) == 1 else "closest")
-        checked_choice("option", brevity, get_args(Option))
+        validate_choice("option", brevity, get_args(Option))
         return self._score_pairs(bleu.Bleu(orders=tuple(range(1, self.n + 1)), brevity=brevity))

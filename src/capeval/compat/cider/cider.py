@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval.compat.cider.cider_scorer import CiderScorer
-from capeval.compat.frequencies import Df, frequencies_of
+from capeval.compat.frequencies import Df, resolve_frequencies
 from capeval.compat.scoring import SingleScorer
 from capeval.metrics import cider
 
@@ -38,4 +38,4 @@ class Cider(SingleScorer):
         *,
         df: Df = "corpus",
     ) -> None:
-        super().__init__(cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df)))
+        super().__init__(cider.CiderD(n=n, sigma=sigma, frequencies=resolve_frequencies(df)))

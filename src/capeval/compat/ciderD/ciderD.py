@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from capeval.compat.frequencies import Df, frequencies_of
+from capeval.compat.frequencies import Df, resolve_frequencies
 from capeval.compat.scoring import Captions
 from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, MismatchError
@@ -36,7 +36,7 @@ class CiderD:
     """
 
     def __init__(self, n: int = 4, sigma: float = 6.0, df: Df = "corpus") -> None:
-        self.metric = cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df))
+        self.metric = cider.CiderD(n=n, sigma=sigma, frequencies=resolve_frequencies(df))
 
     def compute_score(self, gts: Captions, res: Sequence[Mapping[str, Any]]) -> tuple[np.float64, FloatArray]:
         """Score tokenized captions.

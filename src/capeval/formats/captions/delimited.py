@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from capeval.data.captions import Candidates, References
-from capeval.data.columns import find_columns, have_columns
+from capeval.data.columns import find_columns, has_columns
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import CaptionFormat, ReadOptions, SplitFilter, captions_of, plain_ids
+from capeval.formats.base import CaptionFormat, ReadOptions, SplitFilter, build_captions, parse_ids
 from capeval.formats.io.json import read_json
-from capeval.formats.io.rows import dialect, rows_of
+from capeval.formats.io.rows import dialect, parse_rows
 from capeval.formats.io.sources import Source
 
 __all__ = ["KIND"]
@@ -27,7 +27,7 @@ _UNQUOTED = "|"
 
 def _recognize(source: Source, options: ReadOptions) -> bool:
     names = _parse_header(source.first_line)[1]
-    return source.name.endswith(_ENDINGS) or (len(names) > 1 and have_columns(names, options.columns))
+    return source.name.endswith(_ENDINGS) or (len(names) > 1 and has_columns(names, options.columns))
 
 
 def _parse_header(line: str) -> tuple[str, list[str]]:
@@ -63,13 +63,13 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
         places.append(f"line {line}")
         ids.append(image)
         captions.append(caption)
-    rows = zip(places, plain_ids(ids), _parse_lists(places, captions, fields[1]), strict=True)
-    return captions_of(kind, rows, fields)
+    rows = zip(places, parse_ids(ids), _parse_lists(places, captions, fields[1]), strict=True)
+    return build_captions(kind, rows, fields)
 
 
 def _rows(source: Source, delimiter: str, count: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows below the header; check that each has `count` fields."""
-    rows = rows_of(source.data, delimiter, quotes=delimiter != _UNQUOTED)
+    rows = parse_rows(source.data, delimiter, quotes=delimiter != _UNQUOTED)
     for line, row in itertools.islice(rows, 1, None):
         if len(row) != count:
             message = f"line {line} must have {count} columns (got {len(row)})"

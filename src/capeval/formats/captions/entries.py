@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from capeval import _native
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import Role, find_columns
-from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, captions_of
-from capeval.formats.io.json import TEXT, Field, json_rows, read_json
+from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, build_captions
+from capeval.formats.io.json import TEXT, Field, iterate_rows, read_json
 from capeval.formats.io.sources import JsonShape, Source
 
 __all__ = ["KIND", "keys_of", "other_fields", "rows_under"]
@@ -41,7 +41,7 @@ def rows_under(
     source: Source, key: str | None, fields: tuple[str, str], options: ReadOptions
 ) -> Iterator[Row]:
     """Yield the rows of a list in a JSON file: under a key, or at the top level."""
-    for place, row in json_rows(read_json(source.data), key, keys_of(fields, options)):
+    for place, row in iterate_rows(read_json(source.data), key, keys_of(fields, options)):
         if not options.splits or row[SPLIT] in options.splits:
             yield place, row[fields[0]], row[fields[1]]
 
@@ -55,14 +55,14 @@ def _read_references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return References.from_native(_native.read_annotations(source.data))
-    return captions_of(References, rows_under(source, None, fields, options), fields)
+    return build_captions(References, rows_under(source, None, fields, options), fields)
 
 
 def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return Candidates.from_native(_native.read_results(source.data))
-    return captions_of(Candidates, rows_under(source, None, fields, options), fields)
+    return build_captions(Candidates, rows_under(source, None, fields, options), fields)
 
 
 KIND = CaptionFormat(

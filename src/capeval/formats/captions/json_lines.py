@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from capeval import _native
 from capeval.data.captions import Candidates, References
-from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, captions_of
+from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, build_captions
 from capeval.formats.captions.entries import keys_of, other_fields
 from capeval.formats.io.json import check_row, read_json_lines
 from capeval.formats.io.sources import Source
@@ -38,14 +38,14 @@ def _read_references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return References.from_native(_native.read_json_lines_references(source.data))
-    return captions_of(References, _iterate_rows(source, fields, options), fields)
+    return build_captions(References, _iterate_rows(source, fields, options), fields)
 
 
 def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return Candidates.from_native(_native.read_json_lines_results(source.data))
-    return captions_of(Candidates, _iterate_rows(source, fields, options), fields)
+    return build_captions(Candidates, _iterate_rows(source, fields, options), fields)
 
 
 KIND = CaptionFormat(

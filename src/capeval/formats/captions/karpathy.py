@@ -5,7 +5,7 @@ from __future__ import annotations
 from capeval import _native
 from capeval.data.captions import References
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats.base import CaptionFormat, ReadOptions
 from capeval.formats.io.sources import JsonShape, Source
 
@@ -30,12 +30,12 @@ def _read_references(source: Source, options: ReadOptions) -> References:
     )
     unknown = [split for split in options.splits if split not in splits]
     if unknown:
-        message = f"unknown split {listed(unknown)}; the file has the splits {listed(splits)}"
+        message = f"unknown split {format_names(unknown)}; the file has the splits {format_names(splits)}"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN)
     if not options.splits and len(splits) > 1:
         message = (
-            f"the file has the splits {listed(splits)}; select one or more with 'split' (on the command line:"
-            " --split)"
+            f"the file has the splits {format_names(splits)}; select one or more with 'split'"
+            " (on the command line: --split)"
         )
         raise FormatError(message, kind=FormatErrorKind.AMBIGUOUS)
     if not len(captions):
@@ -48,8 +48,9 @@ def _choose_id_key(source: Source, options: ReadOptions) -> str:
     named, keys = options.columns.id_column, _get_first_image(source).fields
     if named is not None:
         if named not in _IDS:
+            keys_of_ids = format_names(_IDS)
             message = (
-                f"the image id key of a dataset with splits must be one of {listed(_IDS)} (got {named!r})"
+                f"the image id key of a dataset with splits must be one of {keys_of_ids} (got {named!r})"
             )
             raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE)
         return named

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from capeval import _native
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import find_columns
 from capeval.errors import FormatError, FormatErrorKind
@@ -29,7 +29,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise missing_package("Parquet and Arrow files need", error) from None
+        raise make_missing_package_error("Parquet and Arrow files need", error) from None
     try:
         schema = _read_schema(source.data)
         fields: tuple[str, str] = find_columns(schema.names, options.columns)

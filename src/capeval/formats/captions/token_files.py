@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from capeval.data.captions import Candidates, References
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import CaptionFormat, ReadOptions, Row, captions_of
-from capeval.formats.io.rows import lines_of, wrong_line
+from capeval.formats.base import CaptionFormat, ReadOptions, Row, build_captions
+from capeval.formats.io.rows import make_line_error, parse_lines
 from capeval.formats.io.sources import Source
 
 __all__ = ["KIND"]
@@ -23,12 +23,12 @@ def _recognize(source: Source, _: ReadOptions) -> bool:
 
 def _iterate_rows(source: Source) -> Iterator[Row]:
     seen: dict[tuple[str, str], int] = {}
-    for line, text in lines_of(source.data):
+    for line, text in parse_lines(source.data):
         if not text.strip():
             continue
         found = _LINE.match(text)
         if found is None:
-            raise wrong_line(line, "IMAGE#NUMBER, a tab and a caption", repr(text[:60]))
+            raise make_line_error(line, "IMAGE#NUMBER, a tab and a caption", repr(text[:60]))
         image, number, caption = found.groups()
         if (image, number) in seen:
             message = f"line {line}: duplicate {image}#{number} (first seen in line {seen[image, number]})"
@@ -43,6 +43,6 @@ KIND = CaptionFormat(
     priority=80,
     example=lambda: b"1.jpg#0\tA dog.\n2.jpg#0\tTwo cats.\n",
     recognize=_recognize,
-    references=lambda source, _: captions_of(References, _iterate_rows(source), _FIELDS),
-    candidates=lambda source, _: captions_of(Candidates, _iterate_rows(source), _FIELDS),
+    references=lambda source, _: build_captions(References, _iterate_rows(source), _FIELDS),
+    candidates=lambda source, _: build_captions(Candidates, _iterate_rows(source), _FIELDS),
 )

@@ -6,7 +6,7 @@ from typing import Literal
 
 from capeval import _native
 from capeval.data.captions import Candidates
-from capeval.formats.base import CaptionFormat, ReadOptions, captions_of
+from capeval.formats.base import CaptionFormat, ReadOptions, build_captions
 from capeval.formats.captions.entries import other_fields, rows_under
 from capeval.formats.io.sources import Source
 
@@ -28,7 +28,7 @@ def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json.fields[key].first, options)
     if fields is None:
         return Candidates.from_native(_native.read_results_under(source.data, key))
-    return captions_of(Candidates, rows_under(source, key, fields, options), fields)
+    return build_captions(Candidates, rows_under(source, key, fields, options), fields)
 
 
 KIND = CaptionFormat(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from capeval import _native
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.sources import LIMIT, File, read_source
 
@@ -19,13 +19,13 @@ __all__ = [
     "TEXT",
     "Field",
     "check_row",
-    "json_bytes",
-    "json_rows",
+    "format_value",
+    "iterate_rows",
+    "raise_type_error",
     "read_json",
     "read_json_lines",
-    "refuse",
-    "shown",
-    "without_nan",
+    "replace_nan",
+    "to_json_bytes",
     "write_json",
 ]
 
@@ -75,7 +75,7 @@ def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
     return _native.read_json_lines(read_source(file, limit).data)
 
 
-def json_rows(
+def iterate_rows(
     content: object, key: str | None, fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each row of a list of objects with its name, such as `images[17]`.
@@ -90,13 +90,13 @@ def json_rows(
     """
     if key is not None:
         if not isinstance(content, dict):
-            refuse("the file", "an object", content)
+            raise_type_error("the file", "an object", content)
         if key not in content:
             message = f"the file must contain a list {key!r}"
             raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=key)
         content = content[key]
     if not isinstance(content, list):
-        refuse(key or "the file", "a list of objects", content)
+        raise_type_error(key or "the file", "a list of objects", content)
     for position, row in enumerate(content):
         entry = f"{key or 'entries'}[{position}]"
         yield entry, check_row(row, entry, fields)
@@ -109,17 +109,17 @@ def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str,
         FormatError: The row is not an object, a field is missing, or a field has the wrong type.
     """
     if not isinstance(row, dict):
-        refuse(entry, "an object", row)
+        raise_type_error(entry, "an object", row)
     for name, field in fields.items():
         if name not in row:
             message = f"{entry} must have the key {name!r}"
             raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=entry, field=name)
         if not field.fits(row[name]):
-            refuse(entry, field.expected, row[name], field=name)
+            raise_type_error(entry, field.expected, row[name], field=name)
     return row
 
 
-def refuse(entry: str, expected: str, found: object, *, field: str | None = None) -> NoReturn:
+def raise_type_error(entry: str, expected: str, found: object, *, field: str | None = None) -> NoReturn:
     """Raise the `FormatError` of a value with the wrong type.
 
     Args:
@@ -131,20 +131,20 @@ def refuse(entry: str, expected: str, found: object, *, field: str | None = None
     separator = ": " if entry.startswith("line ") else "."
     place = entry if field is None else f"{entry}{separator}{field}"
     raise FormatError(
-        f"{place} must be {expected} (got {shown(found)})",
+        f"{place} must be {expected} (got {format_value(found)})",
         kind=FormatErrorKind.WRONG_TYPE,
         entry=None if entry == "the file" else entry,
         field=field,
     )
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as JSON, truncated to 40 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def without_nan(value: _Value) -> _Value | None:
+def replace_nan(value: _Value) -> _Value | None:
     """Replace NaN, which JSON lacks, with None.
 
     For example, SPICE of a category is NaN if no reference has a tuple of it.
@@ -152,7 +152,7 @@ def without_nan(value: _Value) -> _Value | None:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def json_bytes(content: object) -> bytes:
+def to_json_bytes(content: object) -> bytes:
     """Return the bytes of a JSON file with one line."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
@@ -163,5 +163,5 @@ def write_json(content: object, path: str | Path) -> None:
     Raises:
         OSError: The file can't be written.
     """
-    with written_whole(path) as file:
-        file.write(json_bytes(content))
+    with atomic_write(path) as file:
+        file.write(to_json_bytes(content))

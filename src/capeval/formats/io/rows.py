@@ -13,22 +13,22 @@ from capeval.formats.io.sources import LIMIT, File, read_source
 __all__ = [
     "UTF16",
     "column",
-    "columns",
     "dialect",
-    "lines_of",
+    "make_line_error",
     "not_utf8",
+    "parse_lines",
+    "parse_rows",
+    "read_columns",
+    "read_rows",
     "read_table",
-    "rows",
-    "rows_of",
     "text_lines",
-    "wrong_line",
 ]
 
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16."""
 
 
-def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
+def read_columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
     """Yield each row's line number, and its fields in the named columns.
 
     Raises:
@@ -48,7 +48,7 @@ def read_table(file: File, limit: int = LIMIT) -> tuple[list[str], Iterator[tupl
         FormatError: A row has more or fewer fields than there are columns, or the file is not CSV.
         OSError: The file can't be read.
     """
-    body = rows(file, limit)
+    body = read_rows(file, limit)
     header = next(body, (1, []))[1]
 
     def checked() -> Iterator[tuple[int, list[str]]]:
@@ -73,16 +73,16 @@ def column(header: Sequence[str], name: str) -> int:
     return header.index(name)
 
 
-def rows(file: File, limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
+def read_rows(file: File, limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file with their line numbers, without blank lines.
 
     The delimiter is a tab if the first line contains one, otherwise a comma.
     """
     data = read_source(file, limit).data
-    yield from rows_of(data, "\t" if b"\t" in data[: data.find(b"\n")] else ",")
+    yield from parse_rows(data, "\t" if b"\t" in data[: data.find(b"\n")] else ",")
 
 
-def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
+def parse_rows(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a table with their line numbers, without blank lines.
 
     Args:
@@ -138,10 +138,10 @@ def _make_csv_error(error: csv.Error, line: int, delimiter: str) -> FormatError:
 
 def text_lines(file: File, limit: int = LIMIT) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1."""
-    yield from lines_of(read_source(file, limit).data)
+    yield from parse_lines(read_source(file, limit).data)
 
 
-def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
+def parse_lines(data: bytes) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text with their numbers, from 1.
 
     Raises:
@@ -152,7 +152,7 @@ def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\n")
 
 
-def wrong_line(line: int, expected: str, found: str) -> FormatError:
+def make_line_error(line: int, expected: str, found: str) -> FormatError:
     """Return the error for an invalid line."""
     message = f"line {line} must have {expected} (got {found})"
     return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)

@@ -13,13 +13,22 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from capeval import _native
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 
 if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "File", "JsonShape", "Source", "naming", "read_bounded", "read_source", "without_mark"]
+__all__ = [
+    "LIMIT",
+    "File",
+    "JsonShape",
+    "Source",
+    "add_path_to_errors",
+    "read_bounded",
+    "read_source",
+    "strip_byte_order_mark",
+]
 
 File = str | Path | bytes
 """A file: its path, or its bytes."""
@@ -68,7 +77,7 @@ class Source:
     """
 
     def __init__(self, data: bytes, name: str) -> None:
-        self.data = without_mark(data)
+        self.data = strip_byte_order_mark(data)
         self.had_mark = len(self.data) < len(data)
         self.name = name.lower()
         for ending in _ENDINGS:
@@ -116,7 +125,7 @@ def _parse_shape(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
     )
 
 
-def without_mark(data: bytes) -> bytes:
+def strip_byte_order_mark(data: bytes) -> bytes:
     """Remove the byte order mark that some programs write before UTF-8."""
     return data.removeprefix(_MARK)
 
@@ -157,7 +166,7 @@ def _require_plain(data: bytes, what: str) -> bytes:
 
 
 @contextmanager
-def naming(file: File, name: str = "") -> Iterator[None]:
+def add_path_to_errors(file: File, name: str = "") -> Iterator[None]:
     """Add the file's path, or the name of its bytes, to a `FormatError`."""
     try:
         yield
@@ -287,7 +296,7 @@ def _choose_source(archive: zipfile.ZipFile, limit: int) -> Source:
     if len(found) == 1:
         return found[0]
     message = (
-        f"the zip archive must contain exactly one caption file (got {listed(names) or 'no files'});"
+        f"the zip archive must contain exactly one caption file (got {format_names(names) or 'no files'});"
         " extract the file to read"
     )
     raise FormatError(message, kind=FormatErrorKind.WRONG_MEMBERS)

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from capeval._internal.atomic_write import written_whole
-from capeval._internal.csv_escape import original, plain_row
+from capeval._internal.atomic_write import atomic_write
+from capeval._internal.csv_escape import escape_row, unescape_cell
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.rows import columns, wrong_line
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.rows import make_line_error, read_columns
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = [
     "HumanDifference",
     "HumanScore",
-    "human_scores_text",
     "load_human_differences",
     "load_human_scores",
+    "render_human_scores",
     "write_human_scores",
 ]
 
@@ -83,7 +83,7 @@ class HumanDifference:
     p_value: float
 
 
-def human_scores_text(scores: Sequence[HumanScore]) -> str:
+def render_human_scores(scores: Sequence[HumanScore]) -> str:
     """Return the text of `human.csv`.
 
     Text that a spreadsheet would run as a formula is escaped with an apostrophe; `load_human_scores` removes
@@ -98,7 +98,7 @@ def _render_csv(rows: Sequence[object], names: Sequence[str]) -> str:
     writer.writerow(names)
     for row in rows:
         cells = (getattr(row, name) for name in names)
-        writer.writerow(plain_row("" if cell is None else cell for cell in cells))
+        writer.writerow(escape_row("" if cell is None else cell for cell in cells))
     return text.getvalue()
 
 
@@ -111,11 +111,11 @@ def write_human_scores(
         OSError: A file can't be written.
     """
     texts = {
-        folder / "human.csv": human_scores_text(scores),
+        folder / "human.csv": render_human_scores(scores),
         folder / "differences.csv": _render_csv(differences, _OF_DIFFERENCES),
     }
     for path, text in texts.items():
-        with written_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(text.encode("utf-8", "surrogateescape"))
     return list(texts)
 
@@ -133,9 +133,9 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
         OSError: The file can't be read.
     """
     found = []
-    with naming(file, name):
-        for line, row in columns(file, _OF_DIFFERENCES, limit):
-            question, system, following = (original(text) for text in row[:3])
+    with add_path_to_errors(file, name):
+        for line, row in read_columns(file, _OF_DIFFERENCES, limit):
+            question, system, following = (unescape_cell(text) for text in row[:3])
             difference, low, high, p_value = (
                 _parse_number(text, column, line)
                 for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
@@ -168,13 +168,13 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
         OSError: The file can't be read.
     """
     scores: dict[tuple[str, str, str], HumanScore] = {}
-    with naming(file, name):
-        for line, row in columns(file, _COLUMNS, limit):
+    with add_path_to_errors(file, name):
+        for line, row in read_columns(file, _COLUMNS, limit):
             fields = dict(zip(_COLUMNS, row, strict=True))
             score = _parse_score(fields, line)
             key = (score.system, score.question, score.release)
             if key in scores:
-                raise wrong_line(line, "a new combination of system, question and release", repr(key))
+                raise make_line_error(line, "a new combination of system, question and release", repr(key))
             scores[key] = score
         if not scores:
             message = "the file must have at least one value (got none)"
@@ -183,10 +183,10 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
 
 
 def _parse_score(fields: dict[str, str], line: int) -> HumanScore:
-    texts = {name: original(fields[name]) for name in _TEXTS}
+    texts = {name: unescape_cell(fields[name]) for name in _TEXTS}
     for name in ("system", "question"):
         if not texts[name]:
-            raise wrong_line(line, f"a {name}", "none")
+            raise make_line_error(line, f"a {name}", "none")
     value, low, high = (_parse_number(fields[name], name, line) for name in ("value", "low", "high"))
     images, votes = (_parse_count(fields[name], name, line) for name in ("images", "votes"))
     return HumanScore(
@@ -207,11 +207,11 @@ def _parse_number(text: str, name: str, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not abs(value) < float("inf"):
-        raise wrong_line(line, f"a finite number in the column {name!r}", repr(text))
+        raise make_line_error(line, f"a finite number in the column {name!r}", repr(text))
     return value
 
 
 def _parse_count(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
-        raise wrong_line(line, f"a nonnegative integer in the column {name!r}", repr(text))
+        raise make_line_error(line, f"a nonnegative integer in the column {name!r}", repr(text))
     return int(text)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from capeval._internal.atomic_write import written_whole
-from capeval._internal.csv_escape import original, plain_row
+from capeval._internal.atomic_write import atomic_write
+from capeval._internal.csv_escape import escape_row, unescape_cell
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.rows import columns
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.rows import read_columns
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 from capeval.formats.judgments.ratings import image_ids
 
 __all__ = [
@@ -23,11 +23,11 @@ __all__ = [
     "Pair",
     "Plan",
     "Triplet",
+    "get_plan_paths",
     "load_pair_votes",
     "load_pairs",
     "load_plan",
     "load_votes",
-    "plan_files",
     "write_plan",
 ]
 
@@ -103,7 +103,7 @@ class Plan:
     triplets: tuple[Triplet, ...]
 
 
-def plan_files(folder: Path) -> tuple[Path, Path]:
+def get_plan_paths(folder: Path) -> tuple[Path, Path]:
     """Return the paths of a plan's pairs and triplets in a folder."""
     return folder / "pairs.csv", folder / "triplets.csv"
 
@@ -127,7 +127,7 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
         (number, each.pair, each.reference, each.left, each.right, each.on_the_left, each.judgments)
         for number, each in enumerate(plan.triplets)
     )
-    paths = plan_files(folder)
+    paths = get_plan_paths(folder)
     _write(paths[0], _PAIR_COLUMNS, pairs)
     _write(paths[1], _TRIPLET_COLUMNS, triplets)
     return paths
@@ -138,8 +138,8 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
     # All text is quoted: with the line terminator "\n", csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(names)
-    writer.writerows(map(plain_row, rows))
-    with written_whole(path) as file:
+    writer.writerows(map(escape_row, rows))
+    with atomic_write(path) as file:
         file.write(text.getvalue().encode("utf-8", "surrogateescape"))
 
 
@@ -157,10 +157,10 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
         OSError: A file can't be read.
     """
     planned = load_pairs(pairs, limit=limit)
-    with naming(triplets, "triplets.csv"):
+    with add_path_to_errors(triplets, "triplets.csv"):
         questions = tuple(
             _parse_triplet(row, place, len(planned), line)
-            for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS, limit))
+            for place, (line, row) in enumerate(read_columns(triplets, _TRIPLET_COLUMNS, limit))
         )
     return Plan(pairs=planned, triplets=questions)
 
@@ -179,10 +179,10 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
         OSError: The file can't be read.
     """
     rows: list[list[str]] = []
-    with naming(file, "pairs.csv"):
-        for line, (number, *texts) in columns(file, _PAIR_COLUMNS, limit):
+    with add_path_to_errors(file, "pairs.csv"):
+        for line, (number, *texts) in read_columns(file, _PAIR_COLUMNS, limit):
             _parse_number(number, "pair", range(len(rows), len(rows) + 1), line)
-            rows.append([original(text) for text in texts])
+            rows.append([unescape_cell(text) for text in texts])
     return tuple(
         Pair(
             image=image,
@@ -203,9 +203,9 @@ def _parse_triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Tri
     _parse_number(number, "triplet", range(place, place + 1), line)
     return Triplet(
         pair=_parse_number(pair, "pair", range(pairs), line),
-        reference=original(reference),
-        left=original(left),
-        right=original(right),
+        reference=unescape_cell(reference),
+        left=unescape_cell(left),
+        right=unescape_cell(right),
         on_the_left="first" if _is_first(side, ("first", "second"), line) else "second",
         judgments=_parse_integer(judgments, "judgments", line),
     )
@@ -230,8 +230,8 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
         OSError: The file can't be read.
     """
     answers: list[list[int]] = [[] for _ in plan.triplets]
-    with naming(file, name):
-        for line, (number, choice) in columns(file, ("triplet", "choice"), limit):
+    with add_path_to_errors(file, name):
+        for line, (number, choice) in read_columns(file, ("triplet", "choice"), limit):
             triplet = _parse_number(number, "triplet", range(len(answers)), line)
             left = _is_first(choice, ("left", "right"), line)
             answers[triplet].append(1 if left == (plan.triplets[triplet].on_the_left == "first") else -1)
@@ -259,8 +259,8 @@ def load_pair_votes(
         OSError: The file can't be read.
     """
     answers: list[list[int]] = [[] for _ in pairs]
-    with naming(file, name):
-        for line, (number, choice) in columns(file, ("pair", "choice"), limit):
+    with add_path_to_errors(file, name):
+        for line, (number, choice) in read_columns(file, ("pair", "choice"), limit):
             pair = _parse_number(number, "pair", range(len(answers)), line)
             if choice not in PAIR_CHOICES:
                 message = f"line {line}: 'choice' must be first, second or equal (got {choice!r})"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capeval._internal.csv_escape import is_number, original
+from capeval._internal.csv_escape import is_number, unescape_cell
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalWarning, CaptionError, FormatError, FormatErrorKind
-from capeval.formats.io.rows import column, read_table, wrong_line
-from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.formats.io.rows import column, make_line_error, read_table
+from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
 __all__ = ["Ratings", "image_ids", "load_ratings", "require_ratings"]
 
@@ -82,7 +82,7 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     """
     images, captions, systems, values = [], [], [], []
     escaped: list[int] = []
-    with naming(file, name):
+    with add_path_to_errors(file, name):
         header, rows = read_table(file, limit)
         image_id, caption = column(header, "image_id"), column(header, "caption")
         raters = [place for place, title in enumerate(header) if title.startswith("rating")]
@@ -90,17 +90,17 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
         raters = raters or [column(header, "rating")]
         system = header.index("system") if "system" in header else None
         for line, row in rows:
-            images.append(original(row[image_id]))
-            captions.append(original(row[caption]))
+            images.append(unescape_cell(row[image_id]))
+            captions.append(unescape_cell(row[caption]))
             given = [row[place] for place in raters]
             escaped += [line for text in given if _is_escaped(text)]
             values.append([_parse_rating(text, line) for text in given])
             if np.isnan(values[-1]).all():
-                raise wrong_line(line, "a rating", "none")
+                raise make_line_error(line, "a rating", "none")
             if system is not None:
-                systems.append(original(row[system]))
+                systems.append(unescape_cell(row[system]))
                 if not row[system]:
-                    raise wrong_line(line, "a system", "none")
+                    raise make_line_error(line, "a system", "none")
         require_ratings(images)
     if escaped:
         _warn_of_escaped(str(name if isinstance(file, bytes) else file), escaped)
@@ -136,7 +136,7 @@ def _parse_rating(text: str, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        raise wrong_line(line, "a finite number as rating", repr(text))
+        raise make_line_error(line, "a finite number as rating", repr(text))
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Seed
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -40,7 +40,7 @@ def run(
     The tables compare the chosen images with a random choice of the same size and with all candidates.
     """
     from capeval.datasets import open_images
-    from capeval.datasets.selection import choose_images, study_choice
+    from capeval.datasets.selection import choose_images, compare_selection
     from capeval.studies.choose.report import report
 
     with Steps(3 + images // 1000) as steps:
@@ -53,5 +53,5 @@ def run(
         chosen = choose_images(
             annotations, images, rotations=degrees, sample=sample, seed=seed, progress=steps.next
         )
-        study = study_choice(annotations, chosen, seed=seed)
-    show(report(study), output)
+        study = compare_selection(annotations, chosen, seed=seed)
+    write_study_report(report(study), output)

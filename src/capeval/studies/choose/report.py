@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capeval.datasets.selection import ChoiceStudy, Chosen
+from capeval.datasets.selection import ChoiceStudy, Selection
 from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 
@@ -58,7 +58,7 @@ def _build_statistics_table(study: ChoiceStudy) -> Grid:
     return Grid(columns=(*head, *counted, "More"), rows=tuple(rows))
 
 
-def _build_exclusion_table(chosen: Chosen) -> Grid:
+def _build_exclusion_table(chosen: Selection) -> Grid:
     rows = [(Cell(value=reason), Cell(value=images)) for reason, images in chosen.excluded.items()]
     rows.append((Cell(value="candidates"), Cell(value=len(chosen.candidates))))
     rows.append((Cell(value="chosen for more than six classes"), Cell(value=chosen.complex_images)))
@@ -81,14 +81,14 @@ def _build_class_table(study: ChoiceStudy) -> Grid:
 
 
 def _plot_classes(study: ChoiceStudy) -> Figure:
-    from capeval.report.figures import Curve, lines
+    from capeval.report.figures import Curve, plot_lines
 
     curves = {}
     for name in study.positions:
         counts = np.sort(study.class_counts(name))[::-1]
         shares = np.cumsum(counts / counts.sum())
         curves[name] = Curve(x=list(range(1, len(shares) + 1)), y=shares.tolist())
-    return lines(
+    return plot_lines(
         curves,
         title="Distribution of classes",
         x_label="Classes, most frequent first",

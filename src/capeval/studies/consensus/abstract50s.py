@@ -11,10 +11,10 @@ import numpy as np
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair
-from capeval.studies.shared.pair_scores import words_only
+from capeval.studies.shared.pair_scores import tokenize_pairs
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["ClassifiedPairs", "classified"]
+__all__ = ["ClassifiedPairs", "classify_pairs"]
 
 # The weight of a triplet's vote relative to words, in nats; chosen on the pairs with a certain class.
 _VOTE_WEIGHT = 0.5
@@ -37,7 +37,7 @@ class ClassifiedPairs:
     recovered: int
 
 
-def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
+def classify_pairs(pairs: Sequence[Pair]) -> ClassifiedPairs:
     """Find the pair of each image that has a candidate of another image.
 
     Each image has two pairs that share a candidate, which describes the image. Of the other two candidates,
@@ -52,7 +52,7 @@ def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
     Raises:
         MismatchError: An image does not have two pairs that share one candidate.
     """
-    words = words_only(pairs, Tokenizer())
+    words = tokenize_pairs(pairs, Tokenizer())
     rows: dict[ImageId, list[int]] = {}
     for row, pair in enumerate(words):
         rows.setdefault(pair.image, []).append(row)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, show
+from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.consensus.options import ConsensusOptions
 
@@ -85,17 +85,17 @@ def run(
 
     To resume an interrupted run, start it again with the same --checkpoint.
     """
-    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.cli.toolkit.resource_setup import build_resources
     from capeval.studies.consensus.report import report
     from capeval.studies.shared.pair_scores import PAPER_CONTENDERS
 
     options = replace(options, counts=tuple(sorted(set(options.counts))))
     answers.check(data)
-    prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
+    build_resources([contender.metric for contender in PAPER_CONTENDERS])
     with Steps((1 + len(options.counts)) * options.draws) as steps:
         make = partial(_study_own, answers) if answers.are_given else _study_published
         study = make(data, options, checkpoint, steps)
-    show(report(study), output)
+    write_study_report(report(study), output)
 
 
 def _study_published(

@@ -12,17 +12,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import halves
+from capeval._internal.random import split_in_halves
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.formats.judgments.plans import Pair
-from capeval.studies.consensus.abstract50s import classified
+from capeval.studies.consensus.abstract50s import classify_pairs
 from capeval.studies.consensus.options import ConsensusOptions
 from capeval.studies.plan import krippendorff_alpha, winners
-from capeval.studies.shared.accuracy import Accuracy, Drawn, accuracy, by_class, drawn
+from capeval.studies.shared.accuracy import (
+    Accuracy,
+    AccuracyOverDraws,
+    accuracy,
+    combine_draws,
+    compute_accuracy_by_class,
+)
 from capeval.studies.shared.checkpoints import StudyCheckpoint
-from capeval.studies.shared.coefficients import if_defined, pearson_of_table
+from capeval.studies.shared.coefficients import compute_pearson_of_table, none_if_undefined
 from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.shared.ties import Ties
 from capeval.studies.votes import PlanVotes
@@ -95,10 +101,10 @@ class ConsensusStudy:
     dataset: Literal["ABSTRACT-50S", "PASCAL-50S"] | None
     options: ConsensusOptions
     accuracy: Mapping[str, Mapping[str, Mapping[str, Accuracy]]]
-    human: Mapping[str, Drawn]
+    human: Mapping[str, AccuracyOverDraws]
     agreement: Mapping[str, ClassAgreement]
     wins: Mapping[str, SystemWins]
-    by_references: Mapping[str, Mapping[str, tuple[Drawn, ...]]]
+    by_references: Mapping[str, Mapping[str, tuple[AccuracyOverDraws, ...]]]
 
 
 def study_abstract50s(
@@ -123,7 +129,7 @@ def study_abstract50s(
         DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
     """
-    pairs = classified(pairs).pairs
+    pairs = classify_pairs(pairs).pairs
     scorer, done = _build_scorer(options, pairs), _open_checkpoint(options, checkpoint, pairs)
     consensus = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
@@ -226,7 +232,7 @@ def study_plan(
     shown = pairs if references is None else with_references(pairs, references)
     scorer, done = _build_scorer(options, shown), _open_checkpoint(options, checkpoint, [*shown, *pairs])
     differences = scorer.differences()
-    human: dict[str, Drawn] = {}
+    human: dict[str, AccuracyOverDraws] = {}
     if votes is not None:
         halved = scorer if references is None else _build_scorer(options, pairs)
         human = split_halves(halved, options, checkpoint=done, progress=progress)
@@ -283,7 +289,7 @@ def with_references(pairs: Sequence[Pair], references: Mapping[ImageId, Sequence
     }
     missing = [image for image, texts in found.items() if not texts]
     if missing:
-        raise MismatchError(f"{first_few(missing)} without a reference")
+        raise MismatchError(f"{format_images(missing)} without a reference")
     return tuple(replace(pair, references=found[pair.image]) for pair in pairs)
 
 
@@ -293,7 +299,10 @@ def _compute_accuracies(
     kinds: Sequence[str | None],
     ties: Ties,
 ) -> dict[str, dict[str, Accuracy]]:
-    return {metric: by_class(values, truth, kinds, ties=ties) for metric, values in differences.items()}
+    return {
+        metric: compute_accuracy_by_class(values, truth, kinds, ties=ties)
+        for metric, values in differences.items()
+    }
 
 
 def _compute_agreement(
@@ -306,9 +315,9 @@ def _compute_agreement(
     most = max(len(pair.votes) for pair in pairs)
     votes = np.array([[*pair.votes, *[np.nan] * (most - len(pair.votes))] for pair in pairs])
     agreement = {}
-    for kind, same in by_class(consensus, pairwise, kinds, ties=ties).items():
+    for kind, same in compute_accuracy_by_class(consensus, pairwise, kinds, ties=ties).items():
         rows = np.array([kind in (each, "all") for each in kinds])
-        agreement[kind] = ClassAgreement(same=same, alpha=if_defined(krippendorff_alpha, votes[rows]))
+        agreement[kind] = ClassAgreement(same=same, alpha=none_if_undefined(krippendorff_alpha, votes[rows]))
     return agreement
 
 
@@ -319,7 +328,7 @@ def _compute_wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
     first = next(iter(fractions.values()))
     return {
-        name: SystemWins(fractions=each, correlation=if_defined(pearson, each, first))
+        name: SystemWins(fractions=each, correlation=none_if_undefined(pearson, each, first))
         for name, each in fractions.items()
     }
 
@@ -331,7 +340,7 @@ def accuracy_by_references(
     *,
     checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
-) -> dict[str, dict[str, tuple[Drawn, ...]]]:
+) -> dict[str, dict[str, tuple[AccuracyOverDraws, ...]]]:
     """Return the accuracy of each metric by number of references (Figure 3).
 
     Args:
@@ -358,7 +367,7 @@ def accuracy_by_references(
             name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in accuracies.items()
         }
 
-    curves: dict[str, dict[str, list[Drawn]]] = {}
+    curves: dict[str, dict[str, list[AccuracyOverDraws]]] = {}
     for count in options.counts:
         parts_of_draws = []
         for number in range(options.draws):
@@ -366,7 +375,7 @@ def accuracy_by_references(
             parts_of_draws.append(checkpoint.part(f"accuracy {count} {number}", partial(draw, count, number)))
         for name in scorer.names:
             for kind in parts_of_draws[0][name]:
-                point = drawn([Accuracy(**part[name][kind]) for part in parts_of_draws])
+                point = combine_draws([Accuracy(**part[name][kind]) for part in parts_of_draws])
                 curves.setdefault(kind, {}).setdefault(name, []).append(point)
     return {
         kind: {name: tuple(points) for name, points in points_of.items()}
@@ -404,7 +413,7 @@ def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     pairs = np.array([[a[system], b[system]] for system in a])
     if not pairs.std(axis=0).all():
         raise MismatchError("a correlation needs different fractions")
-    return pearson_of_table(np.eye(len(pairs)), *pairs.T)
+    return compute_pearson_of_table(np.eye(len(pairs)), *pairs.T)
 
 
 def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -469,7 +478,7 @@ def split_half(scorer: PairScorer, *, seed: int, ties: Ties) -> SplitHalf:
                 f" (got {len(pair.votes)})"
             )
         votes = np.array(pair.votes)
-        known, predicting = halves(len(votes), seed=seed + place)
+        known, predicting = split_in_halves(len(votes), seed=seed + place)
         truth.append(votes[known])
         humans.append(votes[predicting])
         chosen.append(predicting)
@@ -487,7 +496,7 @@ def split_halves(
     *,
     checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
-) -> dict[str, Drawn]:
+) -> dict[str, AccuracyOverDraws]:
     """Return human performance over several random halves; see `split_half`.
 
     Args:
@@ -513,4 +522,4 @@ def split_halves(
     for draw in range(options.draws):
         progress(f"Halves of the references, draw {draw + 1} of {options.draws}")
         parts.append(checkpoint.part(f"halves {draw}", partial(half, draw)))
-    return {name: drawn([Accuracy(**part[name]) for part in parts]) for name in parts[0]}
+    return {name: combine_draws([Accuracy(**part[name]) for part in parts]) for name in parts[0]}

@@ -16,7 +16,7 @@ from capeval.datasets.published import ABSTRACT50S_ACCURACY
 from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
-from capeval.studies.shared.accuracy import Accuracy, Drawn
+from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def _build_tie_table(study: ConsensusStudy) -> Grid:
     return Grid(columns=("Number of", *classes), rows=rows)
 
 
-def _build_human_table(predictors: Mapping[str, Drawn]) -> Grid:
+def _build_human_table(predictors: Mapping[str, AccuracyOverDraws]) -> Grid:
     """Return the accuracy of people and metrics with half of the references."""
     rows = []
     for name, one in predictors.items():
@@ -127,9 +127,9 @@ def _list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
 
 
 def _build_curve_table(
-    curves: Mapping[str, Mapping[str, Sequence[Drawn]]],
+    curves: Mapping[str, Mapping[str, Sequence[AccuracyOverDraws]]],
     counts: Sequence[int],
-    ends: Callable[[Drawn], tuple[float, float]],
+    ends: Callable[[AccuracyOverDraws], tuple[float, float]],
 ) -> Grid:
     """Return the means, with the ends of their intervals or draws."""
     rows = []
@@ -145,7 +145,9 @@ def _build_curve_table(
     return Grid(columns=("Class", "Pairs", "References", *names), rows=tuple(rows))
 
 
-def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts: Sequence[int]) -> Figure:
+def accuracy_curves(
+    curves: Mapping[str, Mapping[str, Sequence[AccuracyOverDraws]]], counts: Sequence[int]
+) -> Figure:
     """Plot the accuracy of each metric, one panel per class of pairs and one for all.
 
     Bands are the intervals over pairs. Bars are the lowest and highest draw of the references.
@@ -183,7 +185,9 @@ def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts:
         return figure
 
 
-def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Sequence[int]) -> None:
+def _draw_curves(
+    panel: Axes, metrics: Mapping[str, Sequence[AccuracyOverDraws]], counts: Sequence[int]
+) -> None:
     from capeval.report.figures import COLORS
 
     for place, (name, points) in enumerate(metrics.items()):

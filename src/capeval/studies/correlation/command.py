@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.correlation.options import CorrelationOptions
 
@@ -55,7 +55,7 @@ def run(
     human.csv, an output of 'study judging' and of servers, separately for each question and release.
     """
     from capeval.cli.toolkit.inputs import references_from
-    from capeval.cli.toolkit.resource_setup import ready_metrics
+    from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.datasets.flickr8k import load_flickr8k
     from capeval.formats.judgments.ratings import load_ratings
     from capeval.studies.correlation import score_ratings, study_correlation
@@ -63,11 +63,11 @@ def run(
     from capeval.studies.correlation.systems_report import report as report_of_systems
 
     names = metric_names(metrics)
-    ready = ready_metrics(names, spice_longest)
+    ready = prepare_metrics(names, spice_longest)
     if results:
         if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
-        show(report_of_systems(_correlate_results(references, ratings, results, ready)), output)
+        write_study_report(report_of_systems(_correlate_results(references, ratings, results, ready)), output)
         return
     with Steps(4) as steps:
         steps.next("Reading")
@@ -78,7 +78,7 @@ def run(
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, options)
         study = study_correlation(scored, options, progress=steps.next)
-    show(report(study), output)
+    write_study_report(report(study), output)
 
 
 def _correlate_results(

@@ -8,17 +8,17 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from capeval._internal.random import generator, resample_counts
-from capeval._internal.validation import checked_choice
+from capeval._internal.random import draw_resample_counts, make_generator
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
-from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
 from capeval.studies.correlation.options import CorrelationOptions, Raters
-from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
+from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, count_ratings
 from capeval.studies.shared.words import check_scored
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -94,11 +94,11 @@ class Correlations:
             OptionError: A score is unknown.
         """
         for name in (a, b):
-            checked_choice("metrics", name, tuple(self.values))
+            validate_choice("metrics", name, tuple(self.values))
         comparisons = {}
         for place, name in enumerate(COEFFICIENTS):
             first, second = (
-                Resampled(
+                BootstrapScore(
                     name=name,
                     score=self.values[score][name].score,
                     values=self.resamples[score][:, place],
@@ -208,7 +208,7 @@ def _count_over_ratings(
     documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})
     repeated = TokenizedReferences(documents, Tokenizer(kind="none"))
 
-    return tuple(metric.counted_on(repeated, "ratings") for metric in metrics)
+    return tuple(metric.with_corpus(repeated, "ratings") for metric in metrics)
 
 
 def correlate(
@@ -233,7 +233,7 @@ def correlate(
         MismatchError: There are fewer than two systems, or a correlation is undefined because all ratings or
             all scores are equal.
     """
-    checked_choice("level", level, get_args(Level))
+    validate_choice("level", level, get_args(Level))
     study = (
         _SegmentCorrelation(rated, options.raters) if level == "segment" else _SystemLevelCorrelation(rated)
     )
@@ -265,10 +265,10 @@ def _resample(
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
     image = np.array([numbers[each] for each in image_ids])
     images = len(numbers)
-    rng = generator(seed)
+    rng = make_generator(seed)
     resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
     for number in range(samples):
-        resamples[number] = study(resample_counts(images, rng)[image].astype(np.float64))
+        resamples[number] = study(draw_resample_counts(images, rng)[image].astype(np.float64))
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
@@ -286,7 +286,7 @@ class _SegmentCorrelation:
         if raters == "mean":
             # Rounded, so that equal means tie despite different orders of summation.
             ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
-        self._values, self._counts = counted_ratings(ratings)
+        self._values, self._counts = count_ratings(ratings)
         self.observations = int(self._counts.sum())
         scores = rated.per_caption
         self.names = tuple(scores)
@@ -319,7 +319,7 @@ class _SystemLevelCorrelation:
         numbers = members @ self._numbers
         if not numbers.all():
             return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
-        values, counts = counted_ratings((members @ self._sums / numbers).round(9)[:, None])
+        values, counts = count_ratings((members @ self._sums / numbers).round(9)[:, None])
         scores = [
             column
             for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)
@@ -332,7 +332,7 @@ def _compute_intervals(
     observed: FloatArray, resamples: FloatArray, level: float, seed: int
 ) -> dict[str, Interval]:
     return {
-        name: Resampled(
+        name: BootstrapScore(
             name=name, score=float(observed[place]), values=resamples[:, place], seed=seed
         ).interval(level=level)
         for place, name in enumerate(COEFFICIENTS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.errors import MismatchError
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval.studies.shared.coefficients import coefficients
 
@@ -51,8 +51,8 @@ def correlate_systems(
     """
     unknown = [name for name in scores if name not in {each.system for each in judged}]
     if unknown:
-        known = listed(sorted({each.system for each in judged}))
-        raise MismatchError(f"no human judgments of {listed(unknown)} (judged systems: {known})")
+        known = format_names(sorted({each.system for each in judged}))
+        raise MismatchError(f"no human judgments of {format_names(unknown)} (judged systems: {known})")
     groups: dict[tuple[str, str], dict[str, float]] = {}
     for each in judged:
         groups.setdefault((each.question, each.release), {})[each.system] = each.value

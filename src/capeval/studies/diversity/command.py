@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from capeval._internal.options import Argument, Option, check_options
 from capeval.cli.toolkit.options import FrequencyOptions
 from capeval.cli.toolkit.output import Steps, examples, system_names
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.diversity.options import DiversityOptions, ImageDiversityOptions, SimilarityOption
 
@@ -91,14 +91,14 @@ def run(
         captions_of = _read_corpora(paths, steps, coco=coco)
         steps.next("Counting n-grams")
         found = diversity(captions_of, options)
-    show(report(found, _read_object_counts(annotations, class_names)), output)
+    write_study_report(report(found, _read_object_counts(annotations, class_names)), output)
 
 
 def _compare_within_images(
     paths: Sequence[Path], within: WithinOptions, captions: int | None, output: Path | None, *, coco: bool
 ) -> None:
     """Measure the diversity of the captions of each image."""
-    from capeval.cli.toolkit.scoring import weighed
+    from capeval.cli.toolkit.scoring import apply_frequencies
     from capeval.datasets.nocaps import load_captions
     from capeval.metrics.cider import CiderD
     from capeval.resources import DocumentFrequencies
@@ -107,7 +107,7 @@ def _compare_within_images(
     from capeval.tokenizers import Tokenizer
 
     options = ImageDiversityOptions(captions=captions, similarity=within.similarity)
-    (metric,) = weighed((CiderD(),), within.counts, Tokenizer())
+    (metric,) = apply_frequencies((CiderD(),), within.counts, Tokenizer())
     counted = metric.frequencies if isinstance(metric, CiderD) else None
     found = {}
     with Steps(2 * (len(paths) + coco) + (within.training is not None)) as steps:
@@ -124,7 +124,7 @@ def _compare_within_images(
                 training=training,
                 frequencies=counted if isinstance(counted, DocumentFrequencies) else None,
             )
-    show(image_report(found), output)
+    write_study_report(image_report(found), output)
 
 
 def _read_corpora(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
@@ -135,7 +135,7 @@ def _read_corpora(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[st
     captions_of = {}
     if coco:
         steps.next("Reading COCO val2014")
-        captions_of["COCO val2014"] = benchmark.captions("val2014")
+        captions_of["COCO val2014"] = benchmark.load_captions("val2014")
     for name, path in zip(system_names(list(paths)), paths, strict=True):
         steps.next(f"Reading {name}")
         captions_of[name] = load_captions(path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator
+from capeval._internal.random import make_generator
 from capeval.data.captions import References
 from capeval.data.scores import FloatArray
 from capeval.datasets.coco_objects import Objects
@@ -142,7 +142,7 @@ class Corpus:
                 f"a corpus must have {images:,} images with {captions} captions each (got {len(eligible):,})"
             )
         ends = np.cumsum(self.counts)
-        rng = generator(self._options.seed)
+        rng = make_generator(self._options.seed)
         unique, lengths = np.empty((samples, len(ORDERS)), dtype=np.int64), np.empty(samples)
         for sample in range(samples):
             chosen = np.zeros(len(self._lengths), dtype=bool)

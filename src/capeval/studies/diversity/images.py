@@ -13,7 +13,7 @@ import numpy as np
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import MismatchError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
@@ -93,7 +93,7 @@ def image_diversity(
     if too_few.size:
         images = [captions.image_ids[position] for position in too_few.tolist()]
         raise MismatchError(
-            f"every image must have at least {least} captions; {first_few(images)} below this number"
+            f"every image must have at least {least} captions; {format_images(images)} below this number"
         )
     groups = _tokenize_groups(captions, used, tokenizer)
     if frequencies is None:

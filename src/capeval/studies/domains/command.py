@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import EvaluationOptions, Metrics, ReferencesFile, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.domains.options import DomainOptions, LayoutOptions
 
@@ -85,12 +85,14 @@ class CocoFiles:
         self, names: Sequence[str], options: EvaluationOptions
     ) -> tuple[Evaluator, dict[str, Candidates]] | None:
         """Return COCO's prepared references and candidates by system, or None."""
-        from capeval.cli.toolkit.scoring import prepared
+        from capeval.cli.toolkit.scoring import prepare_evaluator
         from capeval.tokenizers import Tokenizer
 
         if self.coco_references is None:
             return None
-        evaluator, on_coco = prepared(self.coco_references, self.coco_results or [], options, Tokenizer())
+        evaluator, on_coco = prepare_evaluator(
+            self.coco_references, self.coco_results or [], options, Tokenizer()
+        )
         return evaluator, dict(zip(names, on_coco, strict=True))
 
 
@@ -108,7 +110,7 @@ def run(
 ) -> None:
     """Score systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.cli.toolkit.inputs import candidates_from
-    from capeval.cli.toolkit.resource_setup import ready_metrics
+    from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.datasets.nocaps import load_captions
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.studies.domains.report import report
@@ -118,7 +120,7 @@ def run(
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
         raise OptionError("--coco-references requires one --coco-results per file of RESULTS, and vice versa")
-    ready = ready_metrics(metric_names(metrics), spice_longest)
+    ready = prepare_metrics(metric_names(metrics), spice_longest)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         captions = load_captions(references)
@@ -127,4 +129,4 @@ def run(
         coco_systems = coco.read(names, evaluation)
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco_systems, progress=steps.next)
-    show(report(study, layout), output)
+    write_study_report(report(study, layout), output)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few
-from capeval.metrics.base import Metric, Prepared, unscored_images
-from capeval.metrics.registry import DEFAULT, metric_keys, resolve
-from capeval.scoring.evaluator import Evaluator, matched
+from capeval.errors.messages import format_images
+from capeval.metrics.base import Metric, Prepared, get_unscored_warning
+from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
+from capeval.scoring.evaluator import Evaluator, match_candidates
 from capeval.studies.domains.options import DomainOptions, Frequencies
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -101,7 +101,7 @@ class DomainEvaluator:
         references = References(references)
         self._rows = _group_rows(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
-        self._keys = metric_keys(resolved)
+        self._keys = list_metric_keys(resolved)
         counting = [metric for metric in resolved if metric.counts is not None]
         self._frequencies: Frequencies | None = options.frequencies if counting else None
         self._weighted = tuple(name for metric in counting for name in metric.names)
@@ -125,7 +125,7 @@ class DomainEvaluator:
             if counted is None:
                 tokens = References({row: self._tokens.native.of(row) for row in rows})
                 counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
-            within.append(metric.counted_on(counted, domain).prepare(self._tokens))
+            within.append(metric.with_corpus(counted, domain).prepare(self._tokens))
         return within
 
     def evaluate(self, candidates: CandidatesLike) -> DomainScores:
@@ -135,7 +135,7 @@ class DomainEvaluator:
             CaptionError: `candidates` does not map images to captions.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        candidates = matched(self._tokens.references, Candidates(candidates))
+        candidates = match_candidates(self._tokens.references, Candidates(candidates))
         tokens = self._tokens.candidates(candidates)
         every = list(range(len(self._tokens)))
         rows_by_metric: dict[int, FloatArray] = {}
@@ -156,7 +156,7 @@ class DomainEvaluator:
                 key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
             }
         found = (
-            unscored_images(prepared.metric, rows_by_metric[id(prepared)], tokens.image_ids)
+            get_unscored_warning(prepared.metric, rows_by_metric[id(prepared)], tokens.image_ids)
             for prepared in self._prepared[OVERALL]
         )
         return DomainScores(
@@ -216,7 +216,7 @@ def _group_rows(references: References, domains: Mapping[str, Sequence[ImageId]]
             raise OptionError(f"domain {name!r} must have at least one image (got none)")
         unknown = [image for image in images if image not in references]
         if unknown:
-            raise MismatchError(f"domain {name!r}: {first_few(unknown)} not among the references")
+            raise MismatchError(f"domain {name!r}: {format_images(unknown)} not among the references")
         for image in images:
             if image in domain_of:
                 raise MismatchError(
@@ -225,7 +225,7 @@ def _group_rows(references: References, domains: Mapping[str, Sequence[ImageId]]
             domain_of[image] = name
     missing = [image for image in references.image_ids if image not in domain_of]
     if missing:
-        raise MismatchError(f"{first_few(missing)} without a domain")
+        raise MismatchError(f"{format_images(missing)} without a domain")
     rows: dict[str, list[int]] = {name: [] for name in domains}
     for row, image in enumerate(references.image_ids):
         rows[domain_of[image]].append(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
-from capeval._internal.validation import checked_choice
+from capeval._internal.validation import validate_choice
 from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
 from capeval.errors import MismatchError
 from capeval.report.study_report import StudyReport
@@ -81,7 +81,7 @@ def paper_table(
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
         OptionError: The layout is unknown.
     """
-    checked_choice("layout", layout, get_args(Layout))
+    validate_choice("layout", layout, get_args(Layout))
     domains = _list_domains(systems)
     rows = {name: _flatten(scores.corpus) for name, scores in systems.items()}
     if human is not None:

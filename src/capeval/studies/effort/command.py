@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.effort.options import EffortOptions, Prices
 
@@ -78,4 +78,4 @@ def run(
 
     agreement = pilot.agreement()
     made = forecast(images=images, agreement=agreement, prices=prices, options=options)
-    show(report(made, agreement), output)
+    write_study_report(report(made, agreement), output)

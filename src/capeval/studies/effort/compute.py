@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from capeval._internal.validation import checked_integer, checked_number, checked_positive
+from capeval._internal.validation import validate_integer, validate_number, validate_positive
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.studies.effort.options import EffortOptions, Prices
@@ -46,8 +46,8 @@ class Agreement:
     concentration: float
 
     def __post_init__(self) -> None:
-        checked_number("yes", self.yes, 0.001, 0.999)
-        checked_positive("concentration", self.concentration)
+        validate_number("yes", self.yes, 0.001, 0.999)
+        validate_positive("concentration", self.concentration)
 
     def counts(self, votes: int) -> FloatArray:
         """Return the probability of 0, 1, ..., `votes` yes votes on an image.
@@ -91,8 +91,8 @@ class Agreement:
         Raises:
             OptionError: `level` is not in `LEVELS` of `capeval.studies.votes`, or `least` is below 1.
         """
-        checked_number("level", level, *LEVELS)
-        checked_integer("least", least, 1)
+        validate_number("level", level, *LEVELS)
+        validate_integer("least", least, 1)
 
         def ended(yes: int, no: int) -> bool:
             certain = curtail and is_lead_decided(abs(yes - no), yes + no, votes)
@@ -196,7 +196,7 @@ def forecast(
     Raises:
         OptionError: `images` is below 1.
     """
-    checked_integer("images", images, 1)
+    validate_integer("images", images, 1)
     votes, questions = options.votes, images * options.systems
     each = _compute_expected_votes(agreement, options)
     hours = questions * each * prices.seconds / 3600

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from capeval._internal.options import Level, Option, check_options
-from capeval._internal.validation import checked_number, checked_positive
+from capeval._internal.validation import validate_number, validate_positive
 from capeval.errors import OptionError
 from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
@@ -40,7 +40,7 @@ class EffortOptions:
     def __post_init__(self) -> None:
         check_options(self)
         if self.confidence is not None:
-            checked_number("confidence", self.confidence, *LEVELS)
+            validate_number("confidence", self.confidence, *LEVELS)
         elif self.least is not None:
             raise OptionError("'--least' requires '--confidence'")
 
@@ -62,5 +62,5 @@ class Prices:
     def __post_init__(self) -> None:
         check_options(self)
         for name in ("seconds", "hourly", "hours"):
-            checked_positive(name, getattr(self, name))
-        checked_number("fee", self.fee, 0, 10)
+            validate_positive(name, getattr(self, name))
+        validate_number("fee", self.fee, 0, 10)

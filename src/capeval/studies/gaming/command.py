@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval._internal.options import Option
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.studies.gaming.options import GamingOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
@@ -35,16 +35,16 @@ def run(
     an attack scores higher than the honest caption.
     """
     from capeval.cli.toolkit.inputs import candidates_from, references_from
-    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.cli.toolkit.resource_setup import build_resources
     from capeval.datasets import coco
     from capeval.studies.gaming import GAMED_METRICS, study_gaming
     from capeval.studies.gaming.report import report
 
-    prepare_needs([contender.metric for contender in GAMED_METRICS])
+    build_resources([contender.metric for contender in GAMED_METRICS])
     with Steps(2) as steps:
         steps.next("Reading captions")
-        captions = coco.captions() if references is None else references_from(references)
+        captions = coco.load_captions() if references is None else references_from(references)
         honest = None if results is None else candidates_from(results)
         steps.next("Gaming metrics")
         results_by_attack = study_gaming(captions, honest, options)
-    show(report(results_by_attack), output)
+    write_study_report(report(results_by_attack), output)

@@ -12,7 +12,7 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.held_out import hold_out
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few
+from capeval.errors.messages import format_images
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
@@ -20,11 +20,11 @@ from capeval.metrics.rouge import RougeL, RougeN
 from capeval.studies.gaming.options import GamingOptions
 from capeval.studies.shared.words import (
     WORDS,
-    Contender,
-    contender_names,
-    stems_of,
-    with_frequencies,
-    words_of,
+    ComparedMetric,
+    add_document_frequencies,
+    stem_texts,
+    tokenize_texts,
+    validate_contenders,
 )
 from capeval.tokenizers import Tokenizer
 
@@ -43,12 +43,12 @@ __all__ = [
 _TOLERANCE = 1e-3
 
 GAMED_METRICS = (
-    Contender(metric=Bleu(orders=(1, 4))),
-    Contender(metric=Meteor()),
-    Contender(metric=RougeL()),
-    Contender(metric=RougeN(n=1)),
-    Contender(metric=Cider()),
-    Contender(metric=CiderD()),
+    ComparedMetric(metric=Bleu(orders=(1, 4))),
+    ComparedMetric(metric=Meteor()),
+    ComparedMetric(metric=RougeL()),
+    ComparedMetric(metric=RougeN(n=1)),
+    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=CiderD()),
 )
 """The metrics of the COCO server, ROUGE-1, and CIDEr, which has neither clipping nor a length penalty."""
 
@@ -200,7 +200,7 @@ class Gamed:
 def game(
     references: References,
     honest: Candidates,
-    contenders: Sequence[Contender] = GAMED_METRICS,
+    contenders: Sequence[ComparedMetric] = GAMED_METRICS,
     attacks: Sequence[Attack] = ATTACKS,
     *,
     tokenizer: Tokenizer | None = None,
@@ -222,15 +222,15 @@ def game(
         OptionError: Two contenders have scores of the same name, or there are no attacks.
         DependencyError: Stems are required and snowballstemmer is not installed.
     """
-    contender_names(contenders)
+    validate_contenders(contenders)
     if not attacks:
         raise OptionError("at least one attack is required (got none)")
     wrong = [image for image in references if len(honest.get(image, ())) != 1]
     if wrong or len(honest) != len(references):
         images = wrong or [image for image in honest if image not in references]
-        raise MismatchError(f"{first_few(images)} without references or without exactly one caption")
+        raise MismatchError(f"{format_images(images)} without references or without exactly one caption")
     texts = [text for group in (*references.values(), *honest.values()) for text in group]
-    tokenized = words_of(texts, tokenizer or Tokenizer())
+    tokenized = tokenize_texts(texts, tokenizer or Tokenizer())
     words = {image: [tokenized[text] for text in group] for image, group in references.items()}
     corpus = ReferenceCorpus(words)
     start = {image: tokenized[honest[image][0]] for image in references}
@@ -281,20 +281,20 @@ def study_gaming(
 def _score_captions(
     references: Mapping[ImageId, Sequence[str]],
     captions: Sequence[Mapping[ImageId, str]],
-    contenders: Sequence[Contender],
+    contenders: Sequence[ComparedMetric],
 ) -> list[dict[str, tuple[float, FloatArray]]]:
     """Return corpus and image scores by metric, for each set of captions."""
     scored: list[dict[str, tuple[float, FloatArray]]] = [{} for _ in captions]
     stems: dict[str, str] = {}
     if any(contender.stem for contender in contenders):
-        stems = stems_of(
+        stems = stem_texts(
             [text for group in references.values() for text in group]
             + [text for group in captions for text in group.values()]
         )
     for contender in contenders:
         form = (lambda text: stems[text]) if contender.stem else str
         words = {image: [form(text) for text in group] for image, group in references.items()}
-        metric = with_frequencies(contender.metric, words, "references")
+        metric = add_document_frequencies(contender.metric, words, "references")
         prepared = metric.prepare(References(words), tokenizer=WORDS)
         for place, group in enumerate(captions):
             scores = prepared.score(Candidates({image: form(text) for image, text in group.items()}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import CheckpointFile, CocoCaptions, Folder, show
+from capeval.cli.toolkit.study_output import CheckpointFile, CocoCaptions, Folder, write_study_report
 from capeval.studies.human.options import HumanOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
@@ -31,18 +31,18 @@ def run(
     For COCO val2014, the table also shows the human scores on the test set (Chen et al. 2015, Table 1).
     """
     from capeval.cli.toolkit.inputs import references_from
-    from capeval.cli.toolkit.resource_setup import ready_metrics
+    from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
     from capeval.studies.human import human_performance
     from capeval.studies.human.report import report
 
     names = metric_names(metrics)
-    people = coco.captions("val2014") if captions is None else references_from(captions)
-    ready = ready_metrics(names, spice_longest)
+    people = coco.load_captions("val2014") if captions is None else references_from(captions)
+    ready = prepare_metrics(names, spice_longest)
     rounds = (
         int(people.counts.max()) if options.leave_one_out else options.draws * max(len(options.references), 1)
     )
     with Steps(rounds) as steps:
         results = human_performance(people, ready, options, progress=steps.next, checkpoint=checkpoint)
-    show(report(results, COCO_HUMAN.values if captions is None else None), output)
+    write_study_report(report(results, COCO_HUMAN.values if captions is None else None), output)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from capeval._internal.random import generator, orders
+from capeval._internal.random import make_generator, orders
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import CapevalWarning, MismatchError, UnscoredWarning
 from capeval.metrics.base import Metric, Prepared
-from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
 from capeval.studies.human.options import HumanOptions
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.words import WORDS, require_tokens
@@ -93,7 +93,7 @@ def human_performance(
     finished = StudyCheckpoint(checkpoint, pool.key(resolved, f"draws of seed {options.seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(options.draws):
-        order = orders([len(texts) for texts in pool.texts], generator(options.seed, draw))
+        order = orders([len(texts) for texts in pool.texts], make_generator(options.seed, draw))
         for k in references:
             progress(f"Draw {draw + 1} of {options.draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
@@ -256,7 +256,7 @@ def _build_result(
     )
     signatures = {
         key: metric.signature(pool.tokens, counts=(few, many), seed=seed)
-        for key, metric in zip(metric_keys(metrics), metrics, strict=True)
+        for key, metric in zip(list_metric_keys(metrics), metrics, strict=True)
     }
     return HumanPerformance(
         references=references,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from capeval._internal.options import Option, Seed, check_options
-from capeval._internal.validation import checked_integer
+from capeval._internal.validation import validate_integer
 from capeval.errors import OptionError
 
 __all__ = ["HumanOptions"]
@@ -33,7 +33,7 @@ class HumanOptions:
     def __post_init__(self) -> None:
         check_options(self)
         for each in self.references:
-            checked_integer("references", each, 1)
+            validate_integer("references", each, 1)
         if len(set(self.references)) < len(self.references):
             raise OptionError(f"'references' must not contain a number twice (got {list(self.references)})")
         if self.leave_one_out and self.references:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 
-__all__ = ["bradley_terry", "difference_errors", "is_connected"]
+__all__ = ["compute_difference_errors", "fit_bradley_terry", "is_connected"]
 
 _MAX_ITERATIONS = 200
 _TOLERANCE = 1e-12
@@ -25,7 +25,7 @@ def is_connected(wins: FloatArray) -> bool:
     return bool(reached.all())
 
 
-def bradley_terry(wins: FloatArray) -> FloatArray:
+def fit_bradley_terry(wins: FloatArray) -> FloatArray:
     """Return the strength of each system: its log-odds, with mean 0.
 
     System i wins against j with the probability 1 / (1 + exp(strength j - strength i)). The strengths
@@ -78,7 +78,7 @@ def _compute_curvature(expected: FloatArray, games: FloatArray) -> FloatArray:
     return curvature
 
 
-def difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
+def compute_difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
     """Return the standard error of the difference of every two strengths.
 
     The errors come from the curvature of the likelihood.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples
-from capeval.cli.toolkit.study_output import Folder, show, write_columns
+from capeval.cli.toolkit.study_output import Folder, write_columns, write_study_report
 from capeval.studies.judging.options import JudgingOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
@@ -54,7 +54,7 @@ def run(
         if column.question.name in ("M1", "M2")
     }
 
-    show(
+    write_study_report(
         report(columns, leaderboard_points(values) if len(values) == 2 else ()),
         output,
         write=lambda folder: write_columns(columns, folder, release=release),

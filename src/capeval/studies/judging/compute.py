@@ -14,18 +14,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator, resample_counts
-from capeval._internal.validation import checked_choice
+from capeval._internal.random import draw_resample_counts, make_generator
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import shortened
+from capeval.errors.messages import shorten
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.formats.judgments.ratings import Ratings
-from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
 from capeval.studies.judging.options import JudgingOptions
 from capeval.studies.plan import krippendorff_alpha
-from capeval.studies.shared.coefficients import if_defined
+from capeval.studies.shared.coefficients import none_if_undefined
 
 __all__ = [
     "HUMAN",
@@ -143,7 +143,7 @@ class HumanRow:
     votes: int
     shares: Mapping[str, float]
     alpha: float | None
-    resampled: Resampled = field(repr=False)
+    resampled: BootstrapScore = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,7 +165,7 @@ class HumanColumn:
             OptionError: A system is unknown.
         """
         for name in (a, b):
-            checked_choice("system", name, tuple(self.rows))
+            validate_choice("system", name, tuple(self.rows))
         first, second = self.rows[a], self.rows[b]
         return difference(first.resampled, second.resampled, level=first.interval.level)
 
@@ -208,7 +208,7 @@ def judge(
             by the question.
     """
     if isinstance(question, str):
-        question = QUESTIONS[checked_choice("question", question, tuple(QUESTIONS))]
+        question = QUESTIONS[validate_choice("question", question, tuple(QUESTIONS))]
     if not ratings.systems:
         raise MismatchError("answers must have a system for each caption (got none); add a 'system' column")
     question.check(ratings.values)
@@ -220,7 +220,7 @@ def judge(
     resamples = _resample_values(values, options.samples, options.seed)
     rows = {}
     for name, number in systems.items():
-        resampled = Resampled(
+        resampled = BootstrapScore(
             name=question.name,
             score=float(np.nanmean(values[number])),
             values=resamples[:, number],
@@ -249,8 +249,8 @@ def _build_value_table(
     for row, place in enumerate(zip(of_system.tolist(), of_image.tolist(), strict=True)):
         if not np.isnan(values[place]):
             raise MismatchError(
-                f"system {shortened(ratings.systems[row])} must have one caption per image"
-                f" (got several of image {shortened(ratings.image_ids[row])})"
+                f"system {shorten(ratings.systems[row])} must have one caption per image"
+                f" (got several of image {shorten(ratings.image_ids[row])})"
             )
         values[place] = of_row[row]
     return values
@@ -261,12 +261,12 @@ def _resample_values(values: FloatArray, samples: int, seed: int) -> FloatArray:
 
     All systems share the resamples.
     """
-    rng = generator(seed)
+    rng = make_generator(seed)
     judged = ~np.isnan(values)
     known = np.where(judged, values, 0.0)
     resamples = np.empty((samples, len(values)))
     for number in range(samples):
-        weights = resample_counts(values.shape[1], rng).astype(np.float64)
+        weights = draw_resample_counts(values.shape[1], rng).astype(np.float64)
         count = judged @ weights
         if not count.all():
             raise MismatchError(
@@ -276,7 +276,7 @@ def _resample_values(values: FloatArray, samples: int, seed: int) -> FloatArray:
     return resamples
 
 
-def _build_row(question: Question, answers: FloatArray, resampled: Resampled, level: float) -> HumanRow:
+def _build_row(question: Question, answers: FloatArray, resampled: BootstrapScore, level: float) -> HumanRow:
     given = answers[~np.isnan(answers)]
     scale = "nominal" if question.answers else "interval"
     return HumanRow(
@@ -284,7 +284,7 @@ def _build_row(question: Question, answers: FloatArray, resampled: Resampled, le
         images=len(answers),
         votes=given.size,
         shares={text: float((given == number).mean()) for number, text in question.answers.items()},
-        alpha=if_defined(krippendorff_alpha, answers, difference=scale),
+        alpha=none_if_undefined(krippendorff_alpha, answers, difference=scale),
         resampled=resampled,
     )
 

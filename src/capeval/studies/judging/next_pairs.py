@@ -7,15 +7,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from capeval._internal.random import generator
-from capeval._internal.validation import checked_integer, checked_number
+from capeval._internal.random import make_generator
+from capeval._internal.validation import validate_integer, validate_number
 from capeval.data.scores import FloatArray
-from capeval.studies.judging.bradley_terry import bradley_terry, difference_errors, is_connected
+from capeval.studies.judging.bradley_terry import compute_difference_errors, fit_bradley_terry, is_connected
 
-__all__ = ["next_numbers", "next_shares"]
+__all__ = ["compute_next_shares", "draw_next_counts"]
 
 
-def next_shares(
+def compute_next_shares(
     wins: FloatArray,
     pairs: Sequence[tuple[int, int]],
     *,
@@ -47,7 +47,7 @@ def next_shares(
     Raises:
         OptionError: `floor` is not between 0 and 1.
     """
-    checked_number("floor", floor, 0, 1)
+    validate_number("floor", floor, 0, 1)
     is_open = np.ones(len(pairs)) if going_on is None else np.array(going_on, dtype=np.float64)
     if not is_open.any():
         return is_open
@@ -69,8 +69,8 @@ def _compute_doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> Float
     table = wins + met / 2
     if not is_connected(table):
         return different
-    strengths = bradley_terry(table)
-    errors = difference_errors(table, strengths)
+    strengths = fit_bradley_terry(table)
+    errors = compute_difference_errors(table, strengths)
     normal = NormalDist()
     return np.array(
         [
@@ -80,7 +80,7 @@ def _compute_doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> Float
     )
 
 
-def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> list[int]:
+def draw_next_counts(shares: FloatArray, number: int, *, seed: int, choice: int) -> list[int]:
     """Return the number of the next comparisons of each pair.
 
     It is the pair's share of them, randomly rounded up or down.
@@ -94,12 +94,12 @@ def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> 
     Raises:
         OptionError: `number` is below 1.
     """
-    checked_integer("number", number, 1)
+    validate_integer("number", number, 1)
     if not shares.any():
         return [0] * len(shares)
     ends = number * np.cumsum(shares)
     ends[-1] = number
     # Systematic sampling: one draw shifts all boundaries, so that the numbers add up.
-    moved = np.floor(ends + generator(seed, choice).random())
+    moved = np.floor(ends + make_generator(seed, choice).random())
     found: list[int] = np.diff(moved, prepend=0.0).astype(int).tolist()
     return found

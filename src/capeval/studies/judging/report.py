@@ -8,18 +8,18 @@ from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 from capeval.studies.judging import HumanColumn, Standing
 
-__all__ = ["of_column", "report"]
+__all__ = ["build_column_table", "report"]
 
 
 def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
     """Return a table for each question, and the points if both M1 and M2 are given."""
-    tables = {column.question.name: of_column(column) for column in columns}
+    tables = {column.question.name: build_column_table(column) for column in columns}
     if standings:
         tables["points"] = _build_points_table(standings)
     return StudyReport(tables=tables)
 
 
-def of_column(column: HumanColumn) -> Grid:
+def build_column_table(column: HumanColumn) -> Grid:
     """Return one row per system, best first, with a test against the next system."""
     answers = tuple(column.question.answers.values())
     p_values = {each.system: each.p_value for each in column.differences()}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator, resample_counts
+from capeval._internal.random import draw_resample_counts, make_generator
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.scoring.significance import Resampled
+from capeval.scoring.significance import BootstrapScore
 from capeval.studies.judging import HUMAN, RANDOM, HumanColumn, HumanRow, JudgingOptions, Question
-from capeval.studies.judging.bradley_terry import bradley_terry, is_connected
+from capeval.studies.judging.bradley_terry import fit_bradley_terry, is_connected
 from capeval.studies.plan import krippendorff_alpha
-from capeval.studies.shared.coefficients import if_defined
+from capeval.studies.shared.coefficients import none_if_undefined
 from capeval.studies.votes import PlanVotes
 
-__all__ = ["STRENGTH", "WINS", "judge_wins", "row_of"]
+__all__ = ["STRENGTH", "WINS", "get_row_name", "judge_wins"]
 
 WINS = Question(
     name="wins", measures="share of its pairs that the system wins; a tie is half a win", least=0.0
@@ -29,7 +29,7 @@ STRENGTH = Question(
 _ROW_NAMES = {"human": HUMAN, "other": RANDOM}
 
 
-def row_of(writer: str) -> str:
+def get_row_name(writer: str) -> str:
     """Return the row name of a plan's writer: Human for `human`, Random for `other`.
 
     Other writers keep their names.
@@ -65,7 +65,7 @@ def judge_wins(
         _build_column(WINS, played, _compute_fractions(played.table), _compute_fractions(tables), options)
     ]
     if is_connected(met.astype(np.float64)):
-        strengths = [bradley_terry(table + met / 2) for table in (played.table, *tables)]
+        strengths = [fit_bradley_terry(table + met / 2) for table in (played.table, *tables)]
         found.append(_build_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), options))
     return tuple(found)
 
@@ -75,7 +75,9 @@ class _ComparedPairs:
 
     def __init__(self, votes: PlanVotes) -> None:
         # Rows, because a plan may use `human` and another file of the same study `Human`.
-        writers = [(row_of(pair.first_by or ""), row_of(pair.second_by or "")) for pair in votes.pairs]
+        writers = [
+            (get_row_name(pair.first_by or ""), get_row_name(pair.second_by or "")) for pair in votes.pairs
+        ]
         self.places = np.array([one != other for one, other in writers], dtype=np.bool_)
         if not self.places.any():
             raise MismatchError("wins need pairs of two systems (got only pairs by the same writer)")
@@ -107,11 +109,11 @@ class _ComparedPairs:
 
     def tables(self, samples: int, seed: int) -> FloatArray:
         """Return the tables of wins in resamples of the images."""
-        rng = generator(seed)
+        rng = make_generator(seed)
         count = int(self.image.max()) + 1
         made = np.array(
             [
-                self._count_wins(resample_counts(count, rng).astype(np.float64)[self.image])
+                self._count_wins(draw_resample_counts(count, rng).astype(np.float64)[self.image])
                 for _ in range(samples)
             ]
         )
@@ -137,7 +139,7 @@ def _build_column(
 ) -> HumanColumn:
     rows = {}
     for number in np.argsort(-values, kind="stable").tolist():
-        resampled = Resampled(
+        resampled = BootstrapScore(
             name=question.name, score=float(values[number]), values=resamples[:, number], seed=options.seed
         )
         answers = played.answers[(played.asked_about == number).any(axis=1)]
@@ -147,7 +149,7 @@ def _build_column(
             images=len(np.unique(played.image[judged])),
             votes=int((~np.isnan(answers)).sum()),
             shares={},
-            alpha=if_defined(krippendorff_alpha, answers),
+            alpha=none_if_undefined(krippendorff_alpha, answers),
             resampled=resampled,
         )
     return HumanColumn(question=question, rows=rows)

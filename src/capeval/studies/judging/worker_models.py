@@ -15,11 +15,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import checked_flag, checked_integer
+from capeval._internal.validation import validate_flag, validate_integer
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 
-__all__ = ["Answers", "ErrorRates", "Mace", "dawid_skene", "gathered", "mace"]
+__all__ = ["Answers", "ErrorRates", "Mace", "fit_dawid_skene", "fit_mace", "gather_answers"]
 
 # Lower bound of probabilities: a worker without errors so far can still be wrong.
 _MIN_PROBABILITY = 1e-10
@@ -62,7 +62,7 @@ class Answers:
         return np.bincount(self.worker, minlength=len(self.workers))
 
 
-def gathered(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
+def gather_answers(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
     """Build answers from rows of question, worker and choice.
 
     Names are in the order of their first answers.
@@ -116,7 +116,7 @@ class ErrorRates:
     skill: FloatArray
 
 
-def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000) -> ErrorRates:
+def fit_dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000) -> ErrorRates:
     """Estimate the true choices and the workers' error rates together.
 
     Args:
@@ -129,8 +129,8 @@ def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000)
         OptionError: An option has an invalid value.
         MismatchError: All answers are the same choice.
     """
-    checked_flag("one_coin", one_coin)
-    checked_integer("most", most, 1)
+    validate_flag("one_coin", one_coin)
+    validate_integer("most", most, 1)
     kinds = _count_choices(answers)
     counts = answers.counts()
     truth = counts / counts.sum(axis=1, keepdims=True)
@@ -208,7 +208,7 @@ class Mace:
     habits: FloatArray = field(repr=False)
 
 
-def mace(answers: Answers, *, most: int = 10_000) -> Mace:
+def fit_mace(answers: Answers, *, most: int = 10_000) -> Mace:
     """Estimate the true choices and the workers' competence by MACE.
 
     Args:
@@ -219,7 +219,7 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         OptionError: `most` is below 1.
         MismatchError: All answers are the same choice.
     """
-    checked_integer("most", most, 1)
+    validate_integer("most", most, 1)
     kinds = _count_choices(answers)
     workers = len(answers.workers)
     knows = np.full(workers, 0.5)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.studies.judging.worker_models import Answers, dawid_skene, mace
-from capeval.studies.shared.accuracy import wilson
+from capeval.studies.judging.worker_models import Answers, fit_dawid_skene, fit_mace
+from capeval.studies.shared.accuracy import wilson_interval
 
-__all__ = ["Share", "WorkerRow", "agreement_with_others", "binomial_p", "worker_rows"]
+__all__ = ["Share", "WorkerRow", "binomial_p", "compute_worker_rows", "count_agreements"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class WorkerRow:
     competence: Share
 
 
-def worker_rows(
+def compute_worker_rows(
     answers: Answers,
     *,
     left: Sequence[bool] | None = None,
@@ -87,10 +87,10 @@ def worker_rows(
             raise MismatchError(
                 f"expected a {what} for each of {len(answers.worker)} answers (got {len(column)})"
             )
-    agreed, asked = agreement_with_others(answers)
+    agreed, asked = count_agreements(answers)
     given = answers.answers_of()
-    skill = dawid_skene(answers, one_coin=True).skill
-    competence = mace(answers).competence
+    skill = fit_dawid_skene(answers, one_coin=True).skill
+    competence = fit_mace(answers).competence
     rows = []
     for number, worker in enumerate(answers.workers):
         of_worker = answers.worker == number
@@ -114,7 +114,7 @@ def worker_rows(
     return tuple(rows)
 
 
-def agreement_with_others(answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_agreements(answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count each worker's answers that agree with the majority of the others.
 
     Returns:
@@ -151,7 +151,7 @@ def _build_share(successes: float, count: int) -> Share:
     if not count:
         return Share(value=None, low=None, high=None, count=0)
     value = successes / count
-    low, high = wilson(value, count)
+    low, high = wilson_interval(value, count)
     return Share(value=value, low=low, high=high, count=count)
 
 

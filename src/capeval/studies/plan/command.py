@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples, system_names
-from capeval.cli.toolkit.study_output import show
+from capeval.cli.toolkit.study_output import write_study_report
 from capeval.studies.plan.options import PlanOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
@@ -50,7 +50,7 @@ def run(
         candidates = candidates_from(path)
         machines[name] = {image: candidates[image][0] for image in candidates}
     plan = plan_study(references, machines, counts, options)
-    show(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
+    write_study_report(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
 
 
 def _parse_counts(text: str) -> dict[str, int]:

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from capeval._internal.random import in_turn, python_random
-from capeval._internal.validation import checked_choice
+from capeval._internal.random import draw_in_rounds, make_python_random
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import ImageId
 from capeval.data.held_out import hold_out_several
 from capeval.data.scores import FloatArray
@@ -72,7 +72,7 @@ def plan_pairs(
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
             # Each class has its own seed, so that its pairs don't depend on other classes.
-            planned += planners[kind](human, machines, count, python_random(seed, kind))
+            planned += planners[kind](human, machines, count, make_python_random(seed, kind))
     return tuple(planned)
 
 
@@ -89,7 +89,7 @@ def _draw_hc_pairs(
     images = [image for image, captions in different.items() if len(captions) >= 2]
     _require(images, "HC", "an image with two different human captions")
     pairs = []
-    for image in in_turn(images, count, rng):
+    for image in draw_in_rounds(images, count, rng):
         first, second = rng.sample(different[image], 2)
         pairs.append(_shuffle_pair(image, "HC", (first, "human"), (second, "human"), rng))
     return pairs
@@ -104,7 +104,7 @@ def _draw_hi_pairs(
     images = [image for image, captions in human.items() if captions]
     _require(images if len(images) > 1 else [], "HI", "two images with human captions")
     pairs = []
-    for image in in_turn(images, count, rng):
+    for image in draw_in_rounds(images, count, rng):
         right = rng.choice(list(human[image]))
         wrong = _draw_other_caption(image, right, images, human, rng)
         pairs.append(_shuffle_pair(image, "HI", (right, "human"), (wrong, "other"), rng))
@@ -138,9 +138,9 @@ def _draw_hm_pairs(
     for name, captions in machines.items():
         images = [image for image in captions if _list_different(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with different captions by a human and by {name!r}")
-        turns[name] = iter(in_turn(images, count, rng))
+        turns[name] = iter(draw_in_rounds(images, count, rng))
     pairs = []
-    for name in in_turn(list(machines), count, rng):
+    for name in draw_in_rounds(list(machines), count, rng):
         image = next(turns[name])
         person = rng.choice(_list_different(machines[name][image], human[image]))
         pairs.append(_shuffle_pair(image, "HM", (person, "human"), (machines[name][image], name), rng))
@@ -164,9 +164,9 @@ def _draw_mm_pairs(
             if image in second_captions and _list_different(text, [second_captions[image]])
         ]
         _require(images, "MM", f"an image with different captions by {first!r} and {second!r}")
-        turns[first, second] = iter(in_turn(images, count, rng))
+        turns[first, second] = iter(draw_in_rounds(images, count, rng))
     pairs = []
-    for first, second in in_turn(rivals, count, rng):
+    for first, second in draw_in_rounds(rivals, count, rng):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
         pairs.append(_shuffle_pair(image, "MM", one, two, rng))
@@ -242,7 +242,7 @@ def plan_triplets(
     Raises:
         MismatchError: An image has too few references.
     """
-    rng = python_random(options.seed)
+    rng = make_python_random(options.seed)
     planned = []
     for place, pair in enumerate(pairs):
         texts = list(references.get(pair.image, ()))
@@ -320,7 +320,7 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
         OptionError: `difference` is neither of the two.
         MismatchError: No question has two ratings, or all ratings are equal, so that alpha is undefined.
     """
-    checked_choice("difference", difference, get_args(Difference))
+    validate_choice("difference", difference, get_args(Difference))
     table = np.asarray(ratings, dtype=np.float64)
     if table.ndim != 2:
         raise MismatchError(f"ratings must be rows of annotators' ratings (got {table.ndim} dimensions)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from capeval._internal.options import Option
 from capeval.cli.toolkit.options import ReferencesFile
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import Folder, write_study_report
 
 if TYPE_CHECKING:
     from capeval.data.captions import ImageId, References
@@ -43,7 +43,7 @@ def run(
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenizing")
         ranking = rank_references(captions, progress=steps.next)
-    show(report(ranking, paper_correlations(ranking), shown, top), output)
+    write_study_report(report(ranking, paper_correlations(ranking), shown, top), output)
 
 
 def _find_image(references: References, wanted: str | None) -> ImageId:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
@@ -21,12 +21,12 @@ from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.studies.shared.words import (
     WORDS,
-    Contender,
+    ComparedMetric,
+    add_document_frequencies,
     check_scored,
-    contender_names,
-    stems_of,
-    with_frequencies,
-    words_of,
+    stem_texts,
+    tokenize_texts,
+    validate_contenders,
 )
 from capeval.tokenizers import Tokenizer
 
@@ -47,13 +47,13 @@ BATCH = 4_000
 """Number of references scored at a time."""
 
 PAPER_RANKERS = (
-    Contender(metric=Cider()),
-    Contender(metric=CiderD()),
-    Contender(metric=Cider(n=1, order=1)),
-    Contender(metric=CiderD(n=1, order=1)),
-    Contender(metric=RougeN(n=1)),
-    Contender(metric=Bleu(orders=(1,), level="sentence")),
-    Contender(
+    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=CiderD()),
+    ComparedMetric(metric=Cider(n=1, order=1)),
+    ComparedMetric(metric=CiderD(n=1, order=1)),
+    ComparedMetric(metric=RougeN(n=1)),
+    ComparedMetric(metric=Bleu(orders=(1,), level="sentence")),
+    ComparedMetric(
         metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="BLEU-1 without brevity penalty"
     ),
 )
@@ -95,7 +95,7 @@ class RankCorrelation:
 
 def rank_references(
     references: References,
-    contenders: Sequence[Contender] = PAPER_RANKERS,
+    contenders: Sequence[ComparedMetric] = PAPER_RANKERS,
     *,
     tokenizer: Tokenizer | None = None,
     progress: Callable[[str], object] = lambda _: None,
@@ -115,19 +115,21 @@ def rank_references(
         OptionError: Two contenders have scores of the same name.
         DependencyError: Stems are required and snowballstemmer is not installed.
     """
-    names = contender_names(contenders)
+    names = validate_contenders(contenders)
     single = np.flatnonzero(references.counts < 2)
     if single.size:
         image = references.image_ids[single[0]]
         raise MismatchError(f"every image must have at least two references (got one for image {image!r})")
-    tokenized = words_of((text for texts in references.values() for text in texts), tokenizer or Tokenizer())
+    tokenized = tokenize_texts(
+        (text for texts in references.values() for text in texts), tokenizer or Tokenizer()
+    )
     words = {image: [tokenized[text] for text in texts] for image, texts in references.items()}
     forms = {False: words}
     if any(contender.stem for contender in contenders):
-        stems = stems_of(tokenized.values())
+        stems = stem_texts(tokenized.values())
         forms[True] = {image: [stems[text] for text in texts] for image, texts in words.items()}
     counted = [
-        (contender, with_frequencies(contender.metric, forms[contender.stem], "all references"))
+        (contender, add_document_frequencies(contender.metric, forms[contender.stem], "all references"))
         for contender in contenders
     ]
     scores: dict[str, list[FloatArray]] = {name: [] for name in names}
@@ -216,7 +218,7 @@ def _import_scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
     try:
         from scipy.stats import rankdata, spearmanr
     except ImportError as error:
-        raise missing_package("ranks need", error) from None
+        raise make_missing_package_error("ranks need", error) from None
     return spearmanr, rankdata
 
 

@@ -10,11 +10,18 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import checked_choice
+from capeval._internal.validation import validate_choice
 from capeval.errors import MismatchError
 from capeval.studies.shared.ties import Ties
 
-__all__ = ["Accuracy", "Drawn", "accuracy", "by_class", "drawn", "wilson"]
+__all__ = [
+    "Accuracy",
+    "AccuracyOverDraws",
+    "accuracy",
+    "combine_draws",
+    "compute_accuracy_by_class",
+    "wilson_interval",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +60,7 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
         OptionError: `ties` is neither of the two.
         MismatchError: The arrays have different shapes, or there are no pairs.
     """
-    checked_choice("ties", ties, get_args(Ties))
+    validate_choice("ties", ties, get_args(Ties))
     if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
         raise MismatchError(
             "predictions and truth must be one-dimensional, of equal length and not empty"
@@ -65,13 +72,13 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
         right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
     else:
         right = 1 - np.abs(signs - wanted) / 2
-    low, high = wilson(float(right.mean()), right.size)
+    low, high = wilson_interval(float(right.mean()), right.size)
     return Accuracy(
         value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
     )
 
 
-def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+def wilson_interval(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's score interval of a proportion among `count` independent cases."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     center = (part + z * z / (2 * count)) / (1 + z * z / count)
@@ -79,7 +86,7 @@ def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
     return max(0.0, float(center - reach)), min(1.0, float(center + reach))
 
 
-def by_class(
+def compute_accuracy_by_class(
     predicted: NDArray[np.generic],
     truth: NDArray[np.generic],
     kinds: Sequence[str | None],
@@ -101,7 +108,7 @@ def by_class(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class AccuracyOverDraws:
     """Accuracy over several random draws of the references.
 
     The interval shows the uncertainty from the choice of pairs. The lowest and the highest draw show the
@@ -127,7 +134,7 @@ class Drawn:
     draws: int
 
 
-def drawn(parts: Sequence[Accuracy]) -> Drawn:
+def combine_draws(parts: Sequence[Accuracy]) -> AccuracyOverDraws:
     """Combine the accuracies of several draws.
 
     Raises:
@@ -137,8 +144,8 @@ def drawn(parts: Sequence[Accuracy]) -> Drawn:
         raise MismatchError("draws must have the same number of pairs, and at least one draw is required")
     values = [part.value for part in parts]
     mean, pairs = fmean(values), parts[0].pairs
-    low, high = wilson(mean, pairs)
-    return Drawn(
+    low, high = wilson_interval(mean, pairs)
+    return AccuracyOverDraws(
         mean=mean,
         low=low,
         high=high,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from capeval._internal.atomic_write import written_whole
+from capeval._internal.atomic_write import atomic_write
 from capeval._native import __version__
 from capeval.errors import FormatError, FormatErrorKind
 
@@ -65,6 +65,6 @@ class StudyCheckpoint:
         if name not in self._parts:
             self._parts[name] = make()
             if self._path is not None:
-                with written_whole(self._path) as file:
+                with atomic_write(self._path) as file:
                     file.write(json.dumps({"key": self._key, "parts": self._parts}).encode())
         return self._parts[name]

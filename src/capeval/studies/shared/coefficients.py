@@ -17,9 +17,9 @@ __all__ = [
     "COEFFICIENTS",
     "OrderedScores",
     "coefficients",
-    "counted_ratings",
-    "if_defined",
-    "pearson_of_table",
+    "compute_pearson_of_table",
+    "count_ratings",
+    "none_if_undefined",
 ]
 
 COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
@@ -48,7 +48,7 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
         )
     if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
         raise MismatchError("scores and ratings must be finite numbers")
-    values, counts = counted_ratings(ratings[:, None])
+    values, counts = count_ratings(ratings[:, None])
     row = OrderedScores(scores)(counts, values)
     if np.isnan(row).any():
         raise MismatchError(
@@ -90,14 +90,14 @@ class OrderedScores:
             [
                 difference / np.sqrt(different_scores) / np.sqrt(different_ratings),
                 2 * smaller * difference / (total**2 * (smaller - 1)),
-                pearson_of_table(table, ranks[0], ranks[1]),
-                pearson_of_table(table, self._levels, values),
+                compute_pearson_of_table(table, ranks[0], ranks[1]),
+                compute_pearson_of_table(table, self._levels, values),
                 (concordant + (different_ratings - concordant - discordant) / 2) / different_ratings,
             ]
         )
 
 
-def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
+def compute_pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
     """Return Pearson's correlation of scores with values.
 
     Args:
@@ -111,7 +111,7 @@ def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) 
     return float(x @ table @ y / np.sqrt(by_score @ x**2) / np.sqrt(by_rating @ y**2))
 
 
-def if_defined(number: Callable[..., float], *arguments: object, **options: object) -> float | None:
+def none_if_undefined(number: Callable[..., float], *arguments: object, **options: object) -> float | None:
     """Return a number, or None if it is undefined because all values are equal."""
     try:
         return number(*arguments, **options)
@@ -119,7 +119,7 @@ def if_defined(number: Callable[..., float], *arguments: object, **options: obje
         return None
 
 
-def counted_ratings(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:
+def count_ratings(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the different ratings, and the count of each in each row."""
     values = np.unique(ratings[~np.isnan(ratings)])
     counts = (ratings[:, :, None] == values).sum(axis=1).astype(np.float64)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import generator
+from capeval._internal.random import make_generator
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
@@ -19,34 +19,34 @@ from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.studies.shared.words import (
     WORDS,
-    Contender,
+    ComparedMetric,
+    add_document_frequencies,
     check_scored,
-    contender_names,
-    stems_of,
-    with_frequencies,
-    words_of,
+    stem_texts,
+    tokenize_texts,
+    validate_contenders,
 )
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "words_only"]
+__all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "tokenize_pairs"]
 
 PAPER_TOKENIZER = Tokenizer(punctuation="keep")
 """The tokenizer that comes closest to the CIDEr paper's table: it keeps punctuation."""
 
 PAPER_CONTENDERS = (
-    Contender(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
-    Contender(metric=RougeN(n=1), stem=True),
-    Contender(metric=RougeL(beta=2.0), stem=True),
-    Contender(metric=Meteor()),
-    Contender(metric=Cider()),
-    Contender(metric=CiderD()),
+    ComparedMetric(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
+    ComparedMetric(metric=RougeN(n=1), stem=True),
+    ComparedMetric(metric=RougeL(beta=2.0), stem=True),
+    ComparedMetric(metric=Meteor()),
+    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=CiderD()),
 )
 """The metrics as in the CIDEr paper: sentence-level BLEU, and stems instead of words (appendix VII)."""
 
 
-def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
+def tokenize_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
     """Return pairs of tokens joined by single spaces; each sentence is tokenized once."""
-    tokenized = words_of((text for pair in pairs for text in _list_texts(pair)), tokenizer)
+    tokenized = tokenize_texts((text for pair in pairs for text in _list_texts(pair)), tokenizer)
     return tuple(_map_texts(pair, tokenized) for pair in pairs)
 
 
@@ -83,7 +83,7 @@ class PairScorer:
     def __init__(
         self,
         pairs: Sequence[Pair],
-        contenders: Sequence[Contender] = PAPER_CONTENDERS,
+        contenders: Sequence[ComparedMetric] = PAPER_CONTENDERS,
         *,
         tokenizer: Tokenizer = PAPER_TOKENIZER,
     ) -> None:
@@ -92,12 +92,12 @@ class PairScorer:
         for place, pair in enumerate(pairs):
             if not pair.references:
                 raise MismatchError(f"every pair must have references (got none for pair {place})")
-        self.names = contender_names(contenders)
+        self.names = validate_contenders(contenders)
         self.pairs = tuple(pairs)
         self.contenders = tuple(contenders)
-        self._words = words_only(pairs, tokenizer)
+        self._words = tokenize_pairs(pairs, tokenizer)
         stemmed = any(contender.stem for contender in contenders)
-        stems = stems_of(text for pair in self._words for text in _list_texts(pair)) if stemmed else {}
+        stems = stem_texts(text for pair in self._words for text in _list_texts(pair)) if stemmed else {}
         self._stems = tuple(_map_texts(pair, stems) for pair in self._words) if stemmed else ()
 
     def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
@@ -113,7 +113,7 @@ class PairScorer:
                 pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
                 for place, pair in enumerate(pairs)
             ]
-            metric = with_frequencies(
+            metric = add_document_frequencies(
                 contender.metric, _group_references(pairs, references), "images of the pairs"
             )
             prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
@@ -147,7 +147,7 @@ class PairScorer:
         fewest = min(len(pair.references) for pair in self.pairs)
         if not 1 <= count <= fewest:
             raise MismatchError(f"the number of references must be between 1 and {fewest} (got {count})")
-        rng = generator(seed)
+        rng = make_generator(seed)
         return [rng.permutation(len(pair.references))[:count] for pair in self.pairs]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from capeval._internal.optional_packages import missing_package
+from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import ImageId, References
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
@@ -16,13 +16,13 @@ from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 
 __all__ = [
     "WORDS",
-    "Contender",
+    "ComparedMetric",
+    "add_document_frequencies",
     "check_scored",
-    "contender_names",
     "require_tokens",
-    "stems_of",
-    "with_frequencies",
-    "words_of",
+    "stem_texts",
+    "tokenize_texts",
+    "validate_contenders",
 ]
 
 WORDS = Tokenizer(kind="none")
@@ -30,7 +30,7 @@ WORDS = Tokenizer(kind="none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class ComparedMetric:
     """Metric in a comparison of metrics.
 
     Attributes:
@@ -49,7 +49,7 @@ class Contender:
         return (self.name,) if self.name is not None else self.metric.names
 
 
-def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
+def validate_contenders(contenders: Sequence[ComparedMetric]) -> tuple[str, ...]:
     """Return the names of all scores.
 
     Raises:
@@ -99,14 +99,14 @@ def require_tokens(metrics: Iterable[Metric]) -> None:
             )
 
 
-def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
+def tokenize_texts(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
     """Return the tokens of each different text, joined by single spaces."""
     different = list(dict.fromkeys(texts))
     tokens = tokenize(different, tokenizer)
     return dict(zip(different, (" ".join(words) for words in tokens), strict=True))
 
 
-def stems_of(texts: Iterable[str]) -> dict[str, str]:
+def stem_texts(texts: Iterable[str]) -> dict[str, str]:
     """Return the stems of the words of each different text, as compared by CIDEr.
 
     Texts are results of `words_of`. The native module does not return CIDEr's stems, so other metrics get
@@ -118,14 +118,14 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
     try:
         import snowballstemmer
     except ImportError as error:
-        raise missing_package("stems need", error) from None
+        raise make_missing_package_error("stems need", error) from None
     stem = snowballstemmer.stemmer("english").stemWord
     different = dict.fromkeys(texts)
     stems = {word: stem(word) for text in different for word in text.split(" ") if word}
     return {text: " ".join(stems[word] for word in text.split(" ") if word) for text in different}
 
 
-def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
+def add_document_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
     """Return the metric with the document frequencies of a corpus, if it needs any.
 
     Args:
@@ -135,4 +135,4 @@ def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], na
     """
     if metric.counts is None:
         return metric
-    return metric.counted_on(TokenizedReferences(References(corpus), WORDS), name)
+    return metric.with_corpus(TokenizedReferences(References(corpus), WORDS), name)

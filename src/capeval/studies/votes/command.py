@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples
-from capeval.cli.toolkit.study_output import CompleteOnly, Folder, show, write_columns
+from capeval.cli.toolkit.study_output import CompleteOnly, Folder, write_columns, write_study_report
 from capeval.errors import MismatchError, OptionError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def run(
     else:
         counted = read_votes(plan, votes, complete_only=complete_only)
     columns, lacking = _judge_wins(counted)
-    show(
+    write_study_report(
         report(counted, columns, lacking),
         output,
         write=lambda folder: write_columns(columns, folder) if columns else (),

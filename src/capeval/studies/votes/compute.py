@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import checked_integer, checked_number
+from capeval._internal.validation import validate_integer, validate_number
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan
 from capeval.studies.plan import krippendorff_alpha, majority, winners
-from capeval.studies.shared.coefficients import if_defined
+from capeval.studies.shared.coefficients import none_if_undefined
 from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
 __all__ = [
@@ -149,7 +149,7 @@ def votes_until_decided(votes: Sequence[int], planned: int) -> int:
     Raises:
         OptionError: `planned` is below 1.
     """
-    checked_integer("planned", planned, 1)
+    validate_integer("planned", planned, 1)
     decided = (count for count in range(1, len(votes)) if is_decided(votes[:count], planned))
     return next(decided, len(votes))
 
@@ -195,8 +195,8 @@ def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAS
     Raises:
         OptionError: `level` is not in `LEVELS`, or `least` is below 1.
     """
-    checked_number("level", level, *LEVELS)
-    checked_integer("least", least, 1)
+    validate_number("level", level, *LEVELS)
+    validate_integer("least", least, 1)
     return is_lead_confident(votes.count(1), votes.count(-1), level=level, least=least)
 
 
@@ -290,7 +290,7 @@ def count_pair_votes(
         MismatchError: The number of answer lists differs from the number of pairs, or a pair has no answer;
             with `complete_only`, no pair is complete.
     """
-    planned = 1 if judgments is None else checked_integer("judgments", judgments, 1)
+    planned = 1 if judgments is None else validate_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):
         raise MismatchError(f"expected answers to each of {len(pairs)} pairs (got {len(answers)})")
     incomplete = tuple(
@@ -355,7 +355,7 @@ def _compute_agreement(
             questions=int(asked.sum()),
             tied_questions=int((decided[asked] == 0).sum()),
             answers=int((~np.isnan(answers[asked])).sum()),
-            alpha=if_defined(krippendorff_alpha, answers[asked]),
+            alpha=none_if_undefined(krippendorff_alpha, answers[asked]),
         )
     return agreement
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 from capeval.studies.judging import HumanColumn
-from capeval.studies.judging.report import of_column
+from capeval.studies.judging.report import build_column_table
 from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 
 __all__ = ["report"]
@@ -26,7 +26,7 @@ def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str =
         lacking: The reason if they are unknown.
     """
     tables = {"agreement": _build_agreement_table(votes), "wins": _build_win_table(votes.wins, lacking)}
-    tables |= {f"systems-{column.question.name.lower()}": of_column(column) for column in columns}
+    tables |= {f"systems-{column.question.name.lower()}": build_column_table(column) for column in columns}
     long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _build_winner_table(votes)}
     if votes.incomplete:
         tables["incomplete"] = _build_incomplete_table(votes.incomplete, votes.protocol, most=_MAX_SHOWN)

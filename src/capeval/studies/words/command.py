@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval._internal.options import Option
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import CocoCaptions, Folder, show
+from capeval.cli.toolkit.study_output import CocoCaptions, Folder, write_study_report
 from capeval.studies.words.options import WordsOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
@@ -47,7 +47,7 @@ def run(
     from capeval.errors import OptionError
     from capeval.formats.word_classes import load_word_classes
     from capeval.formats.word_scores import load_word_scores
-    from capeval.resources.wordnet import wordnet_classes
+    from capeval.resources.wordnet import classify_words
     from capeval.studies.words import coco_word_classes, study_words
     from capeval.studies.words.report import report
 
@@ -57,10 +57,10 @@ def run(
     with Steps(options.references + 2) as steps:
         steps.next("Reading captions")
         study = study_words(
-            coco.captions("val2014") if captions is None else references_from(captions),
-            known if wordnet is None else lambda counted: wordnet_classes(counted, wordnet),
+            coco.load_captions("val2014") if captions is None else references_from(captions),
+            known if wordnet is None else lambda counted: classify_words(counted, wordnet),
             options,
             scores=None if scores is None else load_word_scores(scores),
             progress=steps.next,
         )
-    show(report(study), output)
+    write_study_report(report(study), output)

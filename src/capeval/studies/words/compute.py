@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import checked_integer
+from capeval._internal.validation import validate_integer
 from capeval.data.captions import ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import first_few, listed
+from capeval.errors.messages import format_images, format_names
 from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
 from capeval.studies.words.options import WordsOptions
 from capeval.tokenizers import TokenizedReferences, Tokenizer
@@ -288,7 +288,7 @@ def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
         MismatchError: An image has too few captions.
         OptionError: `references` is below 1.
     """
-    k = checked_integer("references", references, 1)
+    k = validate_integer("references", references, 1)
     _require_captions(counts, k + 1)
     precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
     for row, weight, captions, having in _group_images(counts):
@@ -312,7 +312,7 @@ def model_precision(p: FloatArray, references: int) -> FloatArray:
     Raises:
         OptionError: An argument has an invalid value.
     """
-    k = checked_integer("references", references, 1)
+    k = validate_integer("references", references, 1)
     p = np.asarray(p, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise OptionError("'p' must be probabilities between 0 and 1")
@@ -344,7 +344,7 @@ def precision_at_recall(
             has no target recall, an image has no captions or too few, or a score is not finite.
         OptionError: `references` is below 1.
     """
-    k = checked_integer("references", references, 1)
+    k = validate_integer("references", references, 1)
     _require_captions(counts, k)
     columns = {image: column for column, image in enumerate(counts.image_ids)}
     ignored = _find_ignored(counts, scores)
@@ -373,11 +373,11 @@ def _find_ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, floa
     if unknown:
         raise MismatchError(
             "every word with scores must occur in the captions"
-            f" ({len(unknown):,} of {len(scores):,} do not: {listed(unknown)})"
+            f" ({len(unknown):,} of {len(scores):,} do not: {format_names(unknown)})"
         )
     if len(uncounted) == len(scores):
         raise MismatchError(
-            f"at least one counted word must have scores (got scores only for {listed(uncounted)})"
+            f"at least one counted word must have scores (got scores only for {format_names(uncounted)})"
         )
     return tuple(uncounted)
 
@@ -386,7 +386,9 @@ def _build_ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[
     """Return a score for each image; minus infinity for images without a score."""
     unknown = [image for image in scores if image not in columns]
     if unknown:
-        raise MismatchError(f"scores of {word!r}: {first_few(unknown)} not among the images with captions")
+        raise MismatchError(
+            f"scores of {word!r}: {format_images(unknown)} not among the images with captions"
+        )
     ranking = np.full(len(columns), -np.inf)
     ranking[[columns[image] for image in scores]] = list(scores.values())
     if np.isnan(ranking).any() or np.isposinf(ranking).any():

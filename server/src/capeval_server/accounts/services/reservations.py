@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from capeval_server.accounts.models import NameReservation
-from capeval_server.accounts.name_validation import keys_of
+from capeval_server.accounts.name_validation import compute_name_keys
 
 __all__ = ["address_of_name", "confirmed", "expire", "is_pending", "is_reserved", "reserve"]
 
@@ -32,7 +32,7 @@ def reserve(name: str, address: str) -> NameReservation:
     Raises:
         IntegrityError: Another sign-up reserved a similar name at the same time.
     """
-    folded, look = keys_of(name)
+    folded, look = compute_name_keys(name)
     with transaction.atomic():
         return NameReservation.objects.create(
             name=name, folded=folded, look=look, address=address, expires=timezone.now() + _VALID
@@ -41,7 +41,7 @@ def reserve(name: str, address: str) -> NameReservation:
 
 def is_reserved(name: str, user: User | None = None) -> bool:
     """Return whether another sign-up reserved a similar name."""
-    folded, look = keys_of(name)
+    folded, look = compute_name_keys(name)
     found = NameReservation.objects.filter(Q(folded=folded) | Q(look=look))
     return (found.exclude(account=user) if user else found).exists()
 

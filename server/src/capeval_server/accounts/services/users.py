@@ -13,16 +13,16 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from capeval_server.accounts.models import NameKeys
-from capeval_server.accounts.name_validation import keys_of, problem_of
+from capeval_server.accounts.name_validation import compute_name_keys, find_name_problem
 from capeval_server.accounts.services.reservations import is_reserved
 
-__all__ = ["NAME_TAKEN", "check_name", "keep_keys", "make_user", "user_of"]
+__all__ = ["NAME_TAKEN", "check_name", "create_user", "get_user", "update_name_keys"]
 
 # Equal and similar names get the same message: a difference would show whether a sign-up created an account.
 NAME_TAKEN = "The name must not look like that of another user."
 
 
-def user_of(request: HttpRequest) -> User:
+def get_user(request: HttpRequest) -> User:
     """Return the user of a request, in views that require login."""
     return cast(User, request.user)
 
@@ -37,13 +37,13 @@ def check_name(name: str, user: User | None = None) -> None:
     Raises:
         ValidationError: The name is invalid, reserved, or looks like another user's name.
     """
-    if problem := problem_of(name):
+    if problem := find_name_problem(name):
         raise ValidationError(f"The name {problem}.")
-    if _find_similar_keys(user, *keys_of(name)).exists() or is_reserved(name, user):
+    if _find_similar_keys(user, *compute_name_keys(name)).exists() or is_reserved(name, user):
         raise ValidationError(NAME_TAKEN)
 
 
-def keep_keys(
+def update_name_keys(
     instance: User,
     *,
     created: bool,
@@ -59,7 +59,7 @@ def keep_keys(
     """
     if raw or (update_fields is not None and "username" not in update_fields):
         return
-    folded, look = keys_of(instance.username)
+    folded, look = compute_name_keys(instance.username)
     known = NameKeys.objects.filter(user=instance).first()
     if known is not None and (known.folded, known.look) == (folded, look):
         return
@@ -80,7 +80,7 @@ def _find_similar_keys(user: User | None, folded: str, look: str) -> QuerySet[Na
     return others.filter(Q(folded=folded) | Q(look=look))
 
 
-def make_user(name: str, *, email: str = "", password: str | None = None, staff: bool = False) -> User:
+def create_user(name: str, *, email: str = "", password: str | None = None, staff: bool = False) -> User:
     """Create a user with a verified email address.
 
     Without a password, the user sets one on the page for forgotten passwords, or uses only tokens. Staff are

@@ -13,7 +13,7 @@ from typing import NoReturn
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from capeval.toolkit.random import python_random
+from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.definition import (
     CampaignDefinition,
     ItemDefinition,
@@ -21,15 +21,15 @@ from capeval_server.annotation.campaigns.definition import (
     read_items,
 )
 from capeval_server.annotation.campaigns.images import add_images
-from capeval_server.annotation.core.digests import drawn
+from capeval_server.annotation.core.digests import draw_number
 from capeval_server.annotation.models import Campaign, Item, TextVersion
 from capeval_server.annotation.workers.training import MOST_PRACTICED, graded_items
 from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organized
+from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
 from capeval_server.core.errors import CampaignError, NotFoundError
-from capeval_server.hosting.services.challenge_import import taking_back
+from capeval_server.hosting.services.challenge_import import delete_files_on_error
 
 __all__ = [
     "CampaignPreview",
@@ -169,10 +169,10 @@ def _create_from_files(
     read = _make_reader(files)
     wanted = read_definition(_DEFINITION, read)
     if wanted.challenge is None:
-        if not makes_challenges(user):
+        if not may_create_challenges(user):
             raise NotFoundError
     else:
-        organized(user, wanted.challenge)
+        get_organized_challenge(user, wanted.challenge)
     lines = read(wanted.items).splitlines()
     with _create_campaign(user, wanted, lines, None if wanted.images is None else read) as made:
         yield made, wanted
@@ -195,7 +195,7 @@ def _create_campaign(
     read_image: Callable[[str], bytes] | None = None,
 ) -> Iterator[Campaign]:
     """Create a campaign; an error in the context rolls the creation back."""
-    with taking_back() as stored, transaction.atomic():
+    with delete_files_on_error() as stored, transaction.atomic():
         made = _insert_campaign(wanted)
         if user is not None:
             made.organizers.add(user)
@@ -241,7 +241,7 @@ def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int)
     Raises:
         CampaignError: An item's image is missing, or the training has too few or too many items.
     """
-    rng = python_random(campaign.settings["seed"])
+    rng = make_python_random(campaign.settings["seed"])
     groups: dict[str, int] = {}
     images = dict(campaign.images.values_list("name", "pk"))
     number = 0
@@ -290,7 +290,7 @@ def _build_item(
         raise CampaignError(f"{item.key}: 'first_by' and 'second_by' are required with 'next_pairs'")
     # The first side of a group is random: otherwise, in groups of one item, workers who get the same slot of
     # each item would see the same side.
-    first = drawn(campaign.settings["seed"], item.group or item.key, "side") % 2
+    first = draw_number(campaign.settings["seed"], item.group or item.key, "side") % 2
     place = groups[item.group] = groups.get(item.group, first - 1) + 1
     return Item(
         campaign=campaign,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from capeval.errors import CaptionError, OptionError
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
-from capeval_server.annotation.task_types.base import checked_text, template_consent, template_text
+from capeval_server.annotation.task_types.base import template_consent, template_text, validate_text
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
 from capeval_server.annotation.text_rules.rules import RuleSettings
 from capeval_server.core.errors import AnswerError, CampaignError
@@ -297,7 +297,7 @@ def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
     return ItemDefinition(
         training=training,
         is_quiz=is_quiz,
-        explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
+        explanation=validate_text("explanation", raw["explanation"]) if "explanation" in raw else "",
         key=key,
         image=image,
         group=_parse_short_text("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",

@@ -10,11 +10,11 @@ from capeval.errors import MismatchError
 from capeval.studies.effort import Agreement, EffortOptions, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.plan import winners
 from capeval_server.annotation.campaigns.lifecycle import items_of
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Response, Slot
 from capeval_server.annotation.task_types import task_named
 
-__all__ = ["Effort", "effort_of", "ends_by_pair", "measured_agreement"]
+__all__ = ["Effort", "ends_by_pair", "estimate_effort", "measured_agreement"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Effort:
     forecast: Forecast | None
 
 
-def effort_of(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effort:
+def estimate_effort(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effort:
     """Estimate the effort and cost of a campaign, and the precision of its results.
 
     Args:
@@ -82,7 +82,7 @@ def effort_of(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effor
 
 
 def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems: int) -> Forecast:
-    options = options_of(campaign)
+    options = get_options(campaign)
     rows = items_of(campaign).values_list("group", "pk")
     items = len(rows)
     # If pairs end, each of their votes may need several answers.
@@ -128,7 +128,7 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
     votes: dict[int, list[int]] = {}
     for item, choice in newest.values():
         votes.setdefault(item, []).append(int(choice in task.result.yes))
-    if ends_by_pair(campaign, options_of(campaign)):
+    if ends_by_pair(campaign, get_options(campaign)):
         votes = _group_by_pair(campaign, votes)
     try:
         return estimated_agreement(list(votes.values()))

@@ -11,10 +11,10 @@ from typing import Any
 
 import tomli_w
 
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["MOST_PICTURES", "formed_files", "unzipped"]
+__all__ = ["MOST_PICTURES", "build_campaign_files", "unzip_images"]
 
 MOST_PICTURES = 5000
 """Maximum number of files in a zip of images. The command line accepts more, in a folder."""
@@ -22,7 +22,7 @@ MOST_PICTURES = 5000
 _TEXTS = ("instructions", "consent")
 
 
-def formed_files(
+def build_campaign_files(
     about: Mapping[str, str],
     options: Mapping[str, Any],
     *,
@@ -56,7 +56,7 @@ def formed_files(
     }
 
 
-def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
+def unzip_images(data: bytes, *, limit: int) -> dict[str, bytes]:
     """Return the files in a zip by name, without their folders.
 
     Args:
@@ -81,7 +81,9 @@ def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
             names = [PurePosixPath(one.filename).name for one in members]
             twice = [name for name, number in Counter(names).items() if number > 1]
             if twice:
-                raise CampaignError(f"file names in the zip must be unique (duplicate: {listed(twice)})")
+                raise CampaignError(
+                    f"file names in the zip must be unique (duplicate: {format_names(twice)})"
+                )
             return {name: archive.read(one) for name, one in zip(names, members, strict=True)}
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
         raise CampaignError(f"the file must be a valid zip file ({error})") from None

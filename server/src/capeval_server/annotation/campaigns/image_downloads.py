@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
-from capeval.toolkit import written_whole
+from capeval.toolkit import atomic_write
 from capeval_server.annotation.campaigns.images import MOST_BYTES, check_picture
 from capeval_server.core.errors import CampaignError
 from capeval_server.http import safe_client
@@ -102,7 +102,7 @@ def _find_problem(address: str) -> str:
         return f"must be a URL of at most {_LONGEST_ADDRESS:,} characters"
     if not address.startswith("https://"):
         return "must begin with https://"
-    return safe_client.problem_of(address, settings.IMAGE_HOSTS)
+    return safe_client.find_url_problem(address, settings.IMAGE_HOSTS)
 
 
 def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[ImageDownloadResult]:
@@ -136,7 +136,7 @@ def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[Imag
                 name=one.name, outcome="failed", reason=str(error) or type(error).__name__
             )
         else:
-            with written_whole(path) as file:
+            with atomic_write(path) as file:
                 file.write(content)
             yield ImageDownloadResult(name=one.name, outcome="fetched")
 
@@ -159,7 +159,7 @@ def _download(address: str) -> bytes:
         # The query of a URL may be a secret, so messages don't contain it.
         if problem := _find_problem(address):
             raise HostUnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
-        connection = safe_client.opened(address, deadline - time.monotonic())
+        connection = safe_client.open_connection(address, deadline - time.monotonic())
         with _end_at(connection, deadline):
             connection.request(
                 "GET",

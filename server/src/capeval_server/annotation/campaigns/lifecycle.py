@@ -17,22 +17,27 @@ from pydantic import ValidationError
 
 from capeval.errors import CapevalError
 from capeval_server.annotation.core.locks import held, lock_items
-from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, CampaignOptions, options_of
-from capeval_server.annotation.core.slots import open_slots, recount
+from capeval_server.annotation.core.options import (
+    MOST_ANSWERS,
+    QUALITY_SETTINGS,
+    CampaignOptions,
+    get_options,
+)
+from capeval_server.annotation.core.slots import open_slots, update_free_counts
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
-from capeval_server.annotation.responses.assignment import pull
+from capeval_server.annotation.responses.assignment import take_back
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.rules import RuleSettings
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.audit.models import Action, record
-from capeval_server.challenges.selectors.access import organized_by
+from capeval_server.challenges.selectors.access import list_organized_challenges
 from capeval_server.core.errors import CampaignError, NotFoundError
 
 __all__ = [
     "change_state",
+    "get_managed_campaign",
     "items_of",
-    "managed",
-    "managed_by",
+    "list_managed_campaigns",
     "quality_changes",
     "quality_settings",
     "set_answers",
@@ -54,25 +59,25 @@ _TRANSITIONS: dict[str, tuple[str, ...]] = {
 _ITEMS_AT_ONCE = 5000
 
 
-def managed_by(user: User) -> QuerySet[Campaign]:
+def list_managed_campaigns(user: User) -> QuerySet[Campaign]:
     """Return the campaigns that a user manages.
 
     These are their own, and the campaigns of the challenges that they organize. Staff manage all.
     """
     if user.is_staff and user.is_active:
         return Campaign.objects.all()
-    of_challenges = Q(challenge__in=organized_by(user).values("pk"))
+    of_challenges = Q(challenge__in=list_organized_challenges(user).values("pk"))
     own = Q(pk__in=Campaign.objects.filter(organizers=user.pk, organizers__is_active=True).values("pk"))
     return Campaign.objects.filter(of_challenges | own)
 
 
-def managed(user: User, slug: str) -> Campaign:
+def get_managed_campaign(user: User, slug: str) -> Campaign:
     """Return the campaign with a name, if the user manages it.
 
     Raises:
         NotFoundError: There is no such campaign, or the user does not manage it.
     """
-    found = managed_by(user).filter(slug=slug).first()
+    found = list_managed_campaigns(user).filter(slug=slug).first()
     if found is None:
         raise NotFoundError
     return found
@@ -102,7 +107,7 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("'reason' is required to reopen a closed campaign")
         if now.state == _State.PILOT or state == _State.CLOSED:
-            pull(now, Assignment.objects.filter(item__campaign=now))
+            take_back(now, Assignment.objects.filter(item__campaign=now))
         now.state = state
         now.save(update_fields=["state"])
         why = f": {reason.strip()}" if reason.strip() else ""
@@ -122,7 +127,7 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
     if not 1 <= answers <= MOST_ANSWERS:
         raise CampaignError(f"'answers' must be from 1 to {MOST_ANSWERS} (got {answers})")
     with held(campaign) as now:
-        before = options_of(now)
+        before = get_options(now)
         now.settings = before.model_copy(update={"answers": answers}).model_dump()
         now.save(update_fields=["settings"])
         # Pair by pair, because all items of a pair may end at once.
@@ -131,7 +136,7 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
             some = keys[start : start + _ITEMS_AT_ONCE]
             lock_items(some)
             open_slots(some, now)
-            recount(some)
+            update_free_counts(some)
         what = f"set the answers per item of the campaign {now.slug} to {answers}"
         what += f" (before: {before.answers})"
         record(user, now.challenge, what)
@@ -140,7 +145,7 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
 
 def quality_settings(campaign: Campaign) -> dict[str, Any]:
     """Return the quality settings of a campaign by name."""
-    return options_of(campaign).model_dump(include=set(QUALITY_SETTINGS))
+    return get_options(campaign).model_dump(include=set(QUALITY_SETTINGS))
 
 
 def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any]) -> Campaign:
@@ -161,7 +166,7 @@ def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any
             available = ", ".join(QUALITY_SETTINGS)
             raise CampaignError(f"{name!r} is not a quality setting that can change (available: {available})")
     with held(campaign) as now:
-        before = options_of(now).model_dump()
+        before = get_options(now).model_dump()
         try:
             after = CampaignOptions.model_validate({**before, **changes}).model_dump()
         except ValidationError as error:

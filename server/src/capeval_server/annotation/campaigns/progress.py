@@ -10,11 +10,11 @@ from statistics import median
 from django.db.models import Count, DateField, Func, Q, QuerySet, Sum
 
 from capeval_server.annotation.campaigns.lifecycle import items_of, unfinished
-from capeval_server.annotation.core.options import CampaignOptions, options_of
-from capeval_server.annotation.core.slots import number_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
+from capeval_server.annotation.core.slots import count_slots
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
-from capeval_server.annotation.responses.assignment import candidates
-from capeval_server.annotation.review.moderation import queue
+from capeval_server.annotation.responses.assignment import list_candidates
+from capeval_server.annotation.review.moderation import list_review_queue
 from capeval_server.annotation.workers.trust import is_trusted
 from capeval_server.jobs.leases import database_time
 
@@ -25,9 +25,9 @@ __all__ = [
     "ClassProgress",
     "Pace",
     "classes_of",
+    "get_progress",
     "items_with_counts",
     "pace_of",
-    "progress_of",
     "with_counts",
 ]
 
@@ -137,7 +137,7 @@ def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
     """Annotate all items, including checks, with counted and required answers."""
     # Subqueries per item, so that only the items of the requested page are counted.
     counted, wanted = Slot.objects.exclude(filled_by=None), Slot.objects.filter(closed=False)
-    return campaign.items.annotate(counted=number_of(counted), wanted=number_of(wanted)).order_by("pk")
+    return campaign.items.annotate(counted=count_slots(counted), wanted=count_slots(wanted)).order_by("pk")
 
 
 def pace_of(campaign: Campaign) -> Pace:
@@ -180,9 +180,9 @@ def _estimate_days_left(to_go: int, recent: int, hours: int) -> float | None:
     return days if hours >= _DAY_HOURS or days <= 1 else None
 
 
-def progress_of(campaign: Campaign) -> CampaignProgress:
+def get_progress(campaign: Campaign) -> CampaignProgress:
     """Return the progress of a campaign."""
-    options = options_of(campaign)
+    options = get_options(campaign)
     items = items_of(campaign)
     slots = Slot.objects.filter(item__campaign=campaign, closed=False)
     numbers = slots.aggregate(counted=Count("filled_by"), wanted=Count("pk"))
@@ -200,7 +200,7 @@ def progress_of(campaign: Campaign) -> CampaignProgress:
         held=Assignment.objects.filter(item__campaign=campaign, state=Assignment.State.HELD).count(),
         workers=len(workers),
         trusted=len(trusted),
-        to_review=queue(campaign).count(),
+        to_review=list_review_queue(campaign).count(),
         reported=items.filter(held=True).count(),
         checks_out=_count_held_checks(campaign),
         waiting=tuple(
@@ -246,7 +246,7 @@ def _explain_waiting(
     checks = _count_held_checks(campaign)
     if checks:
         reasons.append(f"Checks on hold, for the reasons in the list of items: {checks:,}.")
-    if found["for_trusted"] and not any(candidates(one, "free_trusted").exists() for one in trusted):
+    if found["for_trusted"] and not any(list_candidates(one, "free_trusted").exists() for one in trusted):
         reasons.append(
             f"Answers that wait for a trusted worker who has not had the item: {found['for_trusted']:,}. A"
             f" trusted worker has at least {options.trust_answers} judged answers, {options.trust_share:.0%}"
@@ -255,7 +255,7 @@ def _explain_waiting(
         )
     if found["free"] and not workers:
         reasons.append(f"Items that need answers, while no worker can be assigned any: {found['free']:,}.")
-    elif found["free"] and not any(candidates(one, "free").exists() for one in workers):
+    elif found["free"] and not any(list_candidates(one, "free").exists() for one in workers):
         avoided = any(one.avoids_warnings for one in workers)
         why = "all workers have had them" + (", or avoid images with warnings" if avoided else "")
         reasons.append(f"Items that need answers from more workers: {found['free']:,} ({why}).")

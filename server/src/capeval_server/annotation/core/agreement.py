@@ -12,8 +12,8 @@ from capeval.data.captions import ImageId, References
 from capeval.metrics.cider import CiderD
 from capeval.studies.plan import krippendorff_alpha
 from capeval.studies.ranking import rank_references
-from capeval.studies.shared.coefficients import if_defined
-from capeval.studies.shared.words import Contender
+from capeval.studies.shared.coefficients import none_if_undefined
+from capeval.studies.shared.words import ComparedMetric
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.task_types import TaskType, task_named
 
@@ -22,9 +22,9 @@ __all__ = [
     "LIMIT",
     "CaptionAgreement",
     "QuestionAgreement",
-    "agreement",
-    "agreements_of",
-    "captions_of",
+    "measure_caption_agreement",
+    "measure_question_agreement",
+    "score_agreement",
 ]
 
 LIMIT = 0.06
@@ -91,7 +91,7 @@ class QuestionAgreement:
     shares: Mapping[str, int]
 
 
-def agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[float, ...]]:
+def score_agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[float, ...]]:
     """Return the CIDEr-D of each caption against the other captions of its image.
 
     Images with fewer than `LEAST_OTHERS` + 1 captions are omitted. Document frequencies come from all
@@ -103,13 +103,13 @@ def agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[
     enough = {image: list(texts) for image, texts in captions.items() if len(texts) > LEAST_OTHERS}
     if not enough:
         return {}
-    ranking = rank_references(References(enough), (Contender(metric=CiderD()),))
+    ranking = rank_references(References(enough), (ComparedMetric(metric=CiderD()),))
     return {
         image: tuple(scores.tolist()) for image, scores in zip(enough, ranking.scores["CIDEr-D"], strict=True)
     }
 
 
-def captions_of(campaign: Campaign) -> CaptionAgreement:
+def measure_caption_agreement(campaign: Campaign) -> CaptionAgreement:
     """Return the agreement of each counted caption with the others of its image."""
     part = task_named(campaign.kind).written
     rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
@@ -120,7 +120,7 @@ def captions_of(campaign: Campaign) -> CaptionAgreement:
         keys.setdefault(item, []).append(key)
         texts.setdefault(item, []).append(answer[part])
         workers[key] = worker
-    found = agreement(texts)
+    found = score_agreement(texts)
     scores = {
         key: score
         for item, all_of_it in found.items()
@@ -131,7 +131,7 @@ def captions_of(campaign: Campaign) -> CaptionAgreement:
     )
 
 
-def agreements_of(campaign: Campaign) -> list[QuestionAgreement]:
+def measure_question_agreement(campaign: Campaign) -> list[QuestionAgreement]:
     """Return the agreement on each question by class, and overall for several classes."""
     task = task_named(campaign.kind)
     rows = Response.objects.filter(
@@ -170,7 +170,7 @@ def _measure_agreement(
         question="" if len(task.choices) == 1 else question,
         items=len(chosen),
         answers=sum(map(len, chosen)),
-        alpha=if_defined(krippendorff_alpha, table, difference=difference) if chosen else None,
+        alpha=none_if_undefined(krippendorff_alpha, table, difference=difference) if chosen else None,
         shares={name: sum(choices.count(name) for choices in chosen) for name in names},
     )
 

@@ -7,7 +7,7 @@ from django.utils.crypto import salted_hmac
 from capeval_server.annotation.models import Campaign, Departure, Participation
 from capeval_server.core.errors import AssignmentError
 
-__all__ = ["check_here", "check_not_left", "departure_digest"]
+__all__ = ["check_may_enroll", "check_not_withdrawn", "departure_digest"]
 
 _LEFT = "you have withdrawn from this campaign"
 
@@ -17,7 +17,7 @@ def departure_digest(campaign: Campaign, who: str) -> str:
     return salted_hmac(f"left the campaign {campaign.pk}", who, algorithm="sha256").hexdigest()
 
 
-def check_not_left(campaign: Campaign, who: str) -> None:
+def check_may_enroll(campaign: Campaign, who: str) -> None:
     """Reject withdrawn persons, so that nobody answers an item twice.
 
     Args:
@@ -32,7 +32,7 @@ def check_not_left(campaign: Campaign, who: str) -> None:
         raise AssignmentError(_LEFT)
 
 
-def check_here(participation: Participation) -> None:
+def check_not_withdrawn(participation: Participation) -> None:
     """Reject requests of workers after their withdrawal.
 
     The caller has locked the participation.

@@ -19,18 +19,18 @@ from contextlib import contextmanager
 from django.db import transaction
 from django.db.models import Q
 
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Item, Participation, TextVersion
 from capeval_server.core.errors import AssignmentError, NotFoundError
 
 __all__ = [
     "held",
+    "list_pair_items",
     "lock_for_answer",
     "lock_items",
     "lock_pair",
     "lock_participation",
     "lock_voted",
-    "of_pairs",
 ]
 
 
@@ -104,7 +104,7 @@ def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
     If pairs end when their winner is likely, the other items of the pairs are locked and returned too.
     """
     keys = list(items)
-    found = lock_items(of_pairs(keys, campaign) if options_of(campaign).confidence else keys)
+    found = lock_items(list_pair_items(keys, campaign) if get_options(campaign).confidence else keys)
     return {item.pk: item for item in found}
 
 
@@ -120,7 +120,7 @@ def lock_pair(item: Item, options: CampaignOptions) -> dict[int, Item]:
     return {found.pk: found for found in rows.order_by("pk")}
 
 
-def of_pairs(items: Iterable[int], campaign: Campaign) -> list[int]:
+def list_pair_items(items: Iterable[int], campaign: Campaign) -> list[int]:
     """Return the keys of items and of all items of the same pairs, pair by pair.
 
     Items of the same pair have the same group. Checks belong to no pair.

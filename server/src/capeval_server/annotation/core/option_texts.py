@@ -11,7 +11,7 @@ from pydantic import Field
 
 from capeval_server.annotation.task_types import TaskType
 
-__all__ = ["OptionGroup", "counted", "render_sentence"]
+__all__ = ["OptionGroup", "format_count", "render_sentence"]
 
 Sentence = str | Mapping[str, str]
 
@@ -53,7 +53,7 @@ class _Template(Formatter):
         if format_spec == "time":
             return _format_duration(value)
         is_noun = format_spec.replace(" ", "").isalpha()
-        return counted(value, format_spec) if is_noun else format(value, format_spec)
+        return format_count(value, format_spec) if is_noun else format(value, format_spec)
 
 
 def render_sentence(name: str, about: Mapping[str, Any], values: Mapping[str, Any]) -> str:
@@ -71,12 +71,12 @@ def render_sentence(name: str, about: Mapping[str, Any], values: Mapping[str, An
     return _Template().vformat(template, (), values)
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun: 1 answer, 2 answers."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _format_duration(seconds: int) -> str:
     if seconds % 3600 == 0:
-        return counted(seconds // 3600, "hour")
-    return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")
+        return format_count(seconds // 3600, "hour")
+    return format_count(seconds // 60, "minute") if seconds % 60 == 0 else format_count(seconds, "second")

@@ -19,7 +19,7 @@ from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign
 
-__all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "CampaignOptions", "options_of"]
+__all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "CampaignOptions", "get_options"]
 
 MOST_ANSWERS = 200
 
@@ -259,7 +259,7 @@ class CampaignOptions(BaseModel):
         return found
 
 
-def options_of(campaign: Campaign) -> CampaignOptions:
+def get_options(campaign: Campaign) -> CampaignOptions:
     """Return the options of a campaign."""
     return CampaignOptions.model_validate(campaign.settings)
 

@@ -17,25 +17,25 @@ from django.db.models.functions import Coalesce
 from capeval.formats.judgments.plans import PAIR_CHOICES
 from capeval.studies.plan import winners
 from capeval.studies.votes import is_confident, is_decided
-from capeval_server.annotation.core.locks import of_pairs
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.locks import list_pair_items
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Response, Review, Slot
 from capeval_server.annotation.task_types import task_named
 
 __all__ = [
     "EarlyStoppedItems",
-    "countable",
+    "count_free_slots",
+    "count_slots",
     "empty",
-    "ended",
-    "fill",
-    "first_free",
+    "fill_slots",
+    "find_ended_items",
     "free_slots",
-    "number_free",
-    "number_of",
+    "get_first_free_slots",
     "open_slots",
-    "recount",
-    "settle",
-    "settle_answer",
+    "select_countable",
+    "update_free_counts",
+    "update_slots",
+    "update_slots_after_answer",
 ]
 
 _HELD = Assignment.State.HELD
@@ -55,7 +55,7 @@ def free_slots(*, trusted: bool) -> QuerySet[Slot]:
     return (found if trusted else found.filter(trusted_only=False)).order_by("item_id", "number")
 
 
-def first_free(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
+def get_first_free_slots(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
     """Return the first free slot of each item that has one, by the item's key."""
     found: dict[int, Slot] = {}
     for slot in free_slots(trusted=trusted).filter(item__in=[item.pk for item in items]):
@@ -63,17 +63,17 @@ def first_free(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
     return found
 
 
-def number_free(*, trusted_only: bool) -> Coalesce:
+def count_free_slots(*, trusted_only: bool) -> Coalesce:
     """Return an expression for the number of free slots of an item.
 
     Args:
         trusted_only: Count the slots that are reserved for trusted workers, instead of the slots for
             everybody.
     """
-    return number_of(free_slots(trusted=True).filter(trusted_only=trusted_only))
+    return count_slots(free_slots(trusted=True).filter(trusted_only=trusted_only))
 
 
-def number_of(slots: QuerySet[Slot]) -> Coalesce:
+def count_slots(slots: QuerySet[Slot]) -> Coalesce:
     """Return an expression for the number of an item's slots in a query set."""
     of_item = slots.filter(item=OuterRef("pk")).order_by().values("item")
     counted = of_item.annotate(number=Count("pk")).values("number")
@@ -97,7 +97,7 @@ UPDATE annotation_item SET (free, free_trusted) = (
 _KEYS_AT_ONCE = 500
 
 
-def recount(items: Iterable[int]) -> None:
+def update_free_counts(items: Iterable[int]) -> None:
     """Update the counts of free slots after changes of slots or of assignments."""
     keys = list(items)
     with connection.cursor() as cursor:
@@ -106,7 +106,7 @@ def recount(items: Iterable[int]) -> None:
             cursor.execute(_RECOUNT % ", ".join(["%s"] * len(some)), some)
 
 
-def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
+def update_slots(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
     """Update the slots of items after a change of answers or assignments.
 
     Items that have enough answers end.
@@ -118,17 +118,19 @@ def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> 
             caller has locked (`lock_voted`), may end or continue.
     """
     keys = list(items)
-    options = options_of(campaign)
+    options = get_options(campaign)
     changed: set[int] = set()
     if options.curtail or options.confidence:
-        opened = of_pairs(keys, campaign) if voted and options.confidence else keys
+        opened = list_pair_items(keys, campaign) if voted and options.confidence else keys
         for start in range(0, len(opened), _KEYS_AT_ONCE):
             changed |= open_slots(opened[start : start + _KEYS_AT_ONCE], campaign)
     # Only changed items are recounted, because each recount writes the item's row.
-    recount({*keys, *changed})
+    update_free_counts({*keys, *changed})
 
 
-def settle_answer(items: Collection[int], campaign: Campaign, options: CampaignOptions) -> set[int]:
+def update_slots_after_answer(
+    items: Collection[int], campaign: Campaign, options: CampaignOptions
+) -> set[int]:
     """End or reopen items after a new answer to one of them.
 
     Args:
@@ -155,8 +157,10 @@ def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
     Returns:
         The keys of the items whose slots changed.
     """
-    options, keys = options_of(campaign), set(items)
-    return _open_slots(keys, of_pairs(keys, campaign) if options.confidence else keys, campaign, options)
+    options, keys = get_options(campaign), set(items)
+    return _open_slots(
+        keys, list_pair_items(keys, campaign) if options.confidence else keys, campaign, options
+    )
 
 
 def _open_slots(
@@ -228,9 +232,9 @@ class EarlyStoppedItems:
     pairs: int
 
 
-def ended(campaign: Campaign) -> EarlyStoppedItems:
+def find_ended_items(campaign: Campaign) -> EarlyStoppedItems:
     """Return the items and pairs that ended early, if the campaign's options allow it."""
-    options = options_of(campaign)
+    options = get_options(campaign)
     groups: dict[int, str] = {}
     if options.curtail or options.confidence:
         groups = dict(campaign.items.filter(is_check=False).values_list("pk", "group"))
@@ -255,7 +259,7 @@ def _find_ended(
         votes: The counted answers to each item. If pairs can end, all items of each pair must be present.
         groups: The group of each item.
     """
-    options = options_of(campaign)
+    options = get_options(campaign)
     decided = {
         item for item, given in votes.items() if options.curtail and is_decided(given, options.answers)
     }
@@ -285,7 +289,7 @@ def _count_pair_votes(campaign: Campaign, answers: Sequence[Sequence[int]]) -> l
     """
     if not task_named(campaign.kind).votes_once:
         return [vote for given in answers for vote in given]
-    wanted = options_of(campaign).answers
+    wanted = get_options(campaign).answers
     votes: list[int] = winners([given for given in answers if is_decided(given, wanted)]).tolist()
     return votes
 
@@ -307,7 +311,7 @@ def empty(responses: QuerySet[Response], *, trusted_only: bool) -> list[int]:
     return items
 
 
-def countable() -> QuerySet[Response]:
+def select_countable() -> QuerySet[Response]:
     """Return the answers that may fill a slot.
 
     These are the newest answers of their assignments, neither redacted, rejected nor excluded.
@@ -325,7 +329,7 @@ def countable() -> QuerySet[Response]:
     )
 
 
-def fill(responses: Iterable[Response]) -> list[int]:
+def fill_slots(responses: Iterable[Response]) -> list[int]:
     """Assign answers to free slots of their items, to their former slots first.
 
     Returns:

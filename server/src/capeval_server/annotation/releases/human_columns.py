@@ -12,7 +12,7 @@ from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
 from capeval.studies.judging.wins import STRENGTH, WINS
 from capeval_server.annotation.models import Release
 from capeval_server.annotation.releases.judgments import judgment_kinds
-from capeval_server.annotation.releases.release_files import changed_since, folder_of
+from capeval_server.annotation.releases.release_files import count_outdated_answers, folder_of
 from capeval_server.annotation.task_types import TASKS, RatingResult
 from capeval_server.challenges.models import Challenge
 from capeval_server.leaderboards.significance import LEVEL
@@ -134,7 +134,7 @@ def _load_columns(release: Release) -> list[HumanScoreColumn]:
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
     tied = [each for each in differences if each.p_value >= LEVEL]
-    excluded = changed_since(release)
+    excluded = count_outdated_answers(release)
     manifest = json.loads((folder / "manifest.json").read_bytes())
     found, questions = [], _get_questions()
     for question in dict.fromkeys(score.question for score in scores):

@@ -20,9 +20,9 @@ from django.db.models import (
 
 from capeval.errors import CapevalError
 from capeval_server.annotation.core import triggers
-from capeval_server.annotation.core.digests import digest_of
-from capeval_server.annotation.core.options import options_of
-from capeval_server.annotation.core.slots import countable, ended, number_free
+from capeval_server.annotation.core.digests import compute_digest
+from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.core.slots import count_free_slots, find_ended_items, select_countable
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
@@ -111,21 +111,21 @@ def _list_responses(campaign: Campaign) -> QuerySet[Response]:
 
 
 def _find_surplus_slots(campaign: Campaign) -> QuerySet[Item]:
-    most = options_of(campaign).answers
+    most = get_options(campaign).answers
     filled = Count("slots", filter=Q(slots__closed=False))
     return campaign.items.annotate(found=filled).filter(found__gt=most)
 
 
 def _find_missing_slots(campaign: Campaign) -> Iterable[int]:
-    least = options_of(campaign).answers
+    least = get_options(campaign).answers
     slots = Count("slots", filter=Q(slots__closed=False))
     rows = campaign.items.filter(is_check=False).annotate(found=slots).filter(found__lt=least)
     found = set(rows.values_list("pk", flat=True))
-    return sorted(found - ended(campaign).items)
+    return sorted(found - find_ended_items(campaign).items)
 
 
 def _find_open_slots_of_ended(campaign: Campaign) -> Iterable[int]:
-    over = ended(campaign).items
+    over = find_ended_items(campaign).items
     held = Assignment.objects.filter(slot=OuterRef("pk"), state=_State.HELD)
     empty = _list_slots(campaign).filter(closed=False, filled_by=None).filter(~Exists(held))
     return [slot for slot, item in empty.values_list("pk", "item_id") if item in over] if over else []
@@ -141,7 +141,7 @@ def _find_same_worker(campaign: Campaign) -> Iterable[int]:
 
 
 def _find_uncountable(campaign: Campaign) -> QuerySet[Slot]:
-    return _list_filled_slots(campaign).filter(~Exists(countable().filter(pk=OuterRef("filled_by"))))
+    return _list_filled_slots(campaign).filter(~Exists(select_countable().filter(pk=OuterRef("filled_by"))))
 
 
 def _find_counted_checks(campaign: Campaign) -> QuerySet[Response]:
@@ -163,7 +163,10 @@ def _find_wrong_states(campaign: Campaign) -> QuerySet[Assignment]:
 
 def _find_wrong_free_counts(campaign: Campaign) -> QuerySet[Item]:
     given = campaign.items.filter(held=False, is_check=False)
-    counts = {"free": number_free(trusted_only=False), "free_trusted": number_free(trusted_only=True)}
+    counts = {
+        "free": count_free_slots(trusted_only=False),
+        "free_trusted": count_free_slots(trusted_only=True),
+    }
     wrong = given.annotate(**{f"is_{name}": count for name, count in counts.items()}).exclude(
         free=F("is_free"), free_trusted=F("is_free_trusted")
     )
@@ -190,7 +193,7 @@ def _find_wrong_judged_counts(campaign: Campaign) -> Iterable[int]:
 def _find_wrong_digests(campaign: Campaign) -> Iterator[int]:
     rows = _list_responses(campaign).filter(redacted="").values_list("pk", "answer", "digest")
     for pk, answer, digest in rows.iterator(chunk_size=5000):
-        if digest_of(answer) != digest:
+        if compute_digest(answer) != digest:
             yield pk
 
 

@@ -14,10 +14,10 @@ from capeval.formats.judgments.human_scores import HumanScore
 from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan
 from capeval.formats.judgments.ratings import Ratings
 from capeval.studies.judging import HumanColumn, JudgingOptions, human_scores, judge
-from capeval.studies.judging.wins import judge_wins, row_of
+from capeval.studies.judging.wins import get_row_name, judge_wins
 from capeval.studies.votes import PlanVotes
 from capeval_server.annotation.campaigns.lifecycle import unfinished
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.task_types import TASKS, PairVotes, RatingResult, task_named
 from capeval_server.core.errors import CampaignError
@@ -80,7 +80,7 @@ class CountedJudgments:
         pairs: dict[int, Pair] = {}
         for item in self.items:
             pairs.setdefault(self.pair_of(item), _build_pair(item))
-        answers = options_of(self._campaign).answers
+        answers = get_options(self._campaign).answers
         asked = (self.votes.triplet(item.payload, self.pair_of(item), answers) for item in self.items)
         return Plan(
             pairs=tuple(pairs[number] for number in range(len(pairs))),
@@ -154,7 +154,7 @@ class CountedJudgments:
             for item in self.items
         ]
         # If pairs end by the votes of complete triplets, only these decide the winner.
-        complete = bool(options_of(self._campaign).confidence)
+        complete = bool(get_options(self._campaign).confidence)
         pairs = [self.pair_of(item) for item in self.items]
         return self.votes.count(self.plan, pairs, answers, complete=complete)
 
@@ -185,7 +185,7 @@ def _get_systems(item: Item) -> tuple[str, ...]:
     if "system" in item.payload:
         return (item.payload["system"],)
     pair = _build_pair(item)
-    return tuple(row_of(name or "") for name in (pair.first_by, pair.second_by))
+    return tuple(get_row_name(name or "") for name in (pair.first_by, pair.second_by))
 
 
 def _build_pair(item: Item) -> Pair:

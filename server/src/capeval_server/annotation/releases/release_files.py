@@ -19,13 +19,13 @@ from capeval import __version__
 from capeval.datasets.building import SplitPlan, build_dataset, load_plans
 from capeval.datasets.versions import freeze as freeze_dataset
 from capeval.datasets.versions import verify as verify_dataset
-from capeval.errors.messages import listed
+from capeval.errors.messages import format_names
 from capeval.formats.io.json import read_json, write_json
-from capeval.toolkit import plain_row, written_whole
+from capeval.toolkit import atomic_write, escape_row
 from capeval_server.annotation.campaigns.lifecycle import unfinished
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.core.options import options_of
-from capeval_server.annotation.core.slots import countable, ended
+from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.core.slots import find_ended_items, select_countable
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response, ReviewRequest
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
@@ -41,12 +41,12 @@ from capeval_server.hosting.services.settings import publish_references
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
-    "changed_since",
+    "count_outdated_answers",
     "folder_of",
     "freeze",
+    "list_splits",
     "publish",
     "split_file",
-    "splits_of",
     "verify",
     "write_challenge",
 ]
@@ -129,7 +129,7 @@ def _record_release(
     user: User | None, campaign: Campaign, rows: list[Response], target: Path, seed: int
 ) -> Release:
     provenance = _build_provenance(rows)
-    with written_whole(target.parent / _PROVENANCE) as file:
+    with atomic_write(target.parent / _PROVENANCE) as file:
         file.write(provenance)
     made = Release.objects.create(
         campaign=campaign,
@@ -207,7 +207,7 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
             if task_named(campaign.kind).result.judges_systems
             else "image must have all its captions"
         )
-        raise CampaignError(f"each {what} (missing for {listed(keys)})")
+        raise CampaignError(f"each {what} (missing for {format_names(keys)})")
 
 
 def _iterate_counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
@@ -271,12 +271,12 @@ def _freeze_judgments(campaign: Campaign, name: str, place: str, *, leave_out: b
     label = f"{campaign.slug} {name}"
     checksums = {}
     paths = write_results(campaign, target, release=label, complete_only=leave_out)
-    if options_of(campaign).next_pairs:
+    if get_options(campaign).next_pairs:
         paths.append(_write_choices(campaign, target / "next_pairs.json"))
     for path in paths:
         data = path.read_bytes()
         checksums[path.name] = {"sha256": _compute_sha256(data), "bytes": len(data)}
-    options, over = options_of(campaign), ended(campaign)
+    options, over = get_options(campaign), find_ended_items(campaign)
     manifest = {
         "description": campaign.title,
         "version": name,
@@ -301,7 +301,7 @@ def _write_choices(campaign: Campaign, path: Path) -> Path:
         {"time": choice.time.isoformat(), **{name: getattr(choice, name) for name in names}}
         for choice in choices
     ]
-    write_json({"floor": options_of(campaign).next_pairs_floor, "choices": rows}, path)
+    write_json({"floor": get_options(campaign).next_pairs_floor, "choices": rows}, path)
     return path
 
 
@@ -312,7 +312,7 @@ def _build_provenance(rows: list[Response]) -> bytes:
     for row in rows:
         worker = row.participation.worker.pseudonym
         cells = (row.pk, row.item.key, worker, row.texts.number, row.received.isoformat())
-        writer.writerow(plain_row(cells))
+        writer.writerow(escape_row(cells))
     return out.getvalue().encode()
 
 
@@ -333,15 +333,15 @@ def verify(release: Release) -> int:
     return number + 2
 
 
-def changed_since(release: Release) -> int:
+def count_outdated_answers(release: Release) -> int:
     """Return how many answers of a release no longer count.
 
     They were excluded, rejected, revised or redacted since the release.
     """
-    return release.responses.exclude(response__in=countable().values("pk")).count()
+    return release.responses.exclude(response__in=select_countable().values("pk")).count()
 
 
-def splits_of(release: Release) -> list[str]:
+def list_splits(release: Release) -> list[str]:
     """Return the splits of a caption release.
 
     The larger reference set of a split has a name that ends in `_many`.
@@ -407,7 +407,7 @@ def write_challenge(release: Release, folder: Path) -> Path:
     """
     verify(release)
     folder.mkdir(parents=True, exist_ok=True)
-    names = [name for name in splits_of(release) if not name.endswith("_many")]
+    names = [name for name in list_splits(release) if not name.endswith("_many")]
     opens = release.time.replace(microsecond=0)
     definition = {
         "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},

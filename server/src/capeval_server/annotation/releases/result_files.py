@@ -16,9 +16,9 @@ import numpy as np
 
 from capeval.errors import OptionError
 from capeval.formats.judgments.human_scores import write_human_scores
-from capeval.formats.judgments.plans import Plan, plan_files, write_plan
+from capeval.formats.judgments.plans import Plan, get_plan_paths, write_plan
 from capeval.formats.judgments.ratings import Ratings
-from capeval.toolkit import plain_row, written_whole
+from capeval.toolkit import atomic_write, escape_row
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.task_types import TASKS, PairVotes
@@ -89,7 +89,7 @@ def _write_ratings(judged: CountedJudgments, folder: Path) -> list[Path]:
 def _write_votes(judged: CountedJudgments, folder: Path) -> list[Path]:
     plan, votes = judged.plan, judged.votes
     write_plan(plan, folder)
-    pairs_path, triplets_path = plan_files(folder)
+    pairs_path, triplets_path = get_plan_paths(folder)
     rows = [
         (
             *votes.row(plan, number, judged.pair_of(item), response.answer["choice"]),
@@ -131,6 +131,6 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows(map(plain_row, rows))
-    with written_whole(path) as file:
+    writer.writerows(map(escape_row, rows))
+    with atomic_write(path) as file:
         file.write(text.getvalue().encode())

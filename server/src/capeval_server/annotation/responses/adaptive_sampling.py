@@ -16,14 +16,14 @@ from django.db.models import Max, QuerySet
 from django.db.models.fields.json import KT, KeyTextTransform
 
 from capeval.formats.judgments.plans import PAIR_CHOICES
-from capeval.studies.judging.next_pairs import next_numbers, next_shares
+from capeval.studies.judging.next_pairs import compute_next_shares, draw_next_counts
 from capeval_server.annotation.core.locks import lock_items
-from capeval_server.annotation.core.options import CampaignOptions, options_of
-from capeval_server.annotation.models import EXCLUDED, Campaign, Item, NextPairs, Response, Review
+from capeval_server.annotation.core.options import CampaignOptions, get_options
+from capeval_server.annotation.models import EXCLUDED, AdaptiveChoice, Campaign, Item, Response, Review
 from capeval_server.annotation.task_types import task_named
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["ComparedSystems", "Replayed", "choose", "latest_choice", "replay"]
+__all__ = ["ComparedSystems", "ReplayResult", "choose_items", "get_latest_choice", "replay"]
 
 # Maximum difference between a share and its replay, for rounding errors.
 _ROUNDING = 1e-9
@@ -31,7 +31,7 @@ _NO_EXCLUSIONS: Mapping[str, Sequence[int]] = {"participations": (), "responses"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replayed:
+class ReplayResult:
     """The verification of a choice by a replay.
 
     Attributes:
@@ -40,7 +40,7 @@ class Replayed:
         removed: Number of its answers whose texts were removed since and can't be counted again.
     """
 
-    choice: NextPairs
+    choice: AdaptiveChoice
     differs: tuple[str, ...]
     removed: int
 
@@ -66,7 +66,7 @@ class ComparedSystems:
     percent: float
 
 
-def latest_choice(campaign: Campaign) -> list[ComparedSystems]:
+def get_latest_choice(campaign: Campaign) -> list[ComparedSystems]:
     """Return the latest choice by pair of systems, the largest shares first."""
     choice = campaign.next_pairs.order_by("number").last()
     if choice is None:
@@ -91,12 +91,12 @@ def _list_items(campaign: Campaign) -> QuerySet[Item]:
     return campaign.items.filter(is_check=False)
 
 
-def choose(campaign: Campaign) -> NextPairs | None:
+def choose_items(campaign: Campaign) -> AdaptiveChoice | None:
     """Choose the next items; None if all were chosen. The caller holds the campaign."""
     left = _group_free_items(campaign)
     if not left:
         return None
-    options = options_of(campaign)
+    options = get_options(campaign)
     before = campaign.next_pairs.order_by("number").last()
     systems, pairs = _list_compared(campaign) if before is None else _get_pairs(before)
     number = 1 if before is None else before.number + 1
@@ -105,8 +105,10 @@ def choose(campaign: Campaign) -> NextPairs | None:
     for answer in _iterate_answers(campaign):
         tally.see(answer)
     going_on = [pair in left for pair in _name_pairs(systems, pairs)]
-    shares = next_shares(np.array(tally.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
-    numbers = next_numbers(shares, options.next_pairs, seed=options.seed, choice=number)
+    shares = compute_next_shares(
+        np.array(tally.wins), pairs, going_on=going_on, floor=options.next_pairs_floor
+    )
+    numbers = draw_next_counts(shares, options.next_pairs, seed=options.seed, choice=number)
     chosen = [
         left.get(pair, [])[:wanted] for pair, wanted in zip(_name_pairs(systems, pairs), numbers, strict=True)
     ]
@@ -115,7 +117,7 @@ def choose(campaign: Campaign) -> NextPairs | None:
     Item.objects.filter(pk__in=keys).update(up_next=True)
     columns = zip(pairs, going_on, shares.tolist(), numbers, chosen, strict=True)
     names = ("systems", "going_on", "share", "number", "items")
-    return NextPairs.objects.create(
+    return AdaptiveChoice.objects.create(
         campaign=campaign,
         number=number,
         time=database_time(),
@@ -154,7 +156,7 @@ def _list_compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]
     return systems, [(place[one], place[other]) for one, other in sorted(names)]
 
 
-def _get_pairs(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
+def _get_pairs(choice: AdaptiveChoice) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the systems and pairs of an earlier choice, which items never change."""
     return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
 
@@ -264,9 +266,9 @@ def _get_sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def replay(campaign: Campaign) -> Iterator[Replayed]:
+def replay(campaign: Campaign) -> Iterator[ReplayResult]:
     """Replay all choices of a campaign, each from the answers at its time."""
-    options = options_of(campaign)
+    options = get_options(campaign)
     answers: list[_Answer] = []
     chosen: set[int] = set()
     tally, position = _Tally(campaign, (), _NO_EXCLUSIONS), 0
@@ -282,23 +284,25 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
             differs.append("the wins differ")
         differs += _compare_numbers(choice, options)
         differs += _compare_items(campaign, choice, chosen)
-        yield Replayed(choice=choice, differs=tuple(differs), removed=tally.removed)
+        yield ReplayResult(choice=choice, differs=tuple(differs), removed=tally.removed)
 
 
-def _compare_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
+def _compare_numbers(choice: AdaptiveChoice, options: CampaignOptions) -> Iterator[str]:
     """Yield the differences between a choice and the numbers computed from its wins."""
     _, pairs = _get_pairs(choice)
     going_on = [pair["going_on"] for pair in choice.pairs]
     stored = np.array([pair["share"] for pair in choice.pairs])
-    shares = next_shares(np.array(choice.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
+    shares = compute_next_shares(
+        np.array(choice.wins), pairs, going_on=going_on, floor=options.next_pairs_floor
+    )
     if np.abs(shares - stored).max() > _ROUNDING:
         yield "the shares differ"
-    numbers = next_numbers(stored, options.next_pairs, seed=choice.seed, choice=choice.number)
+    numbers = draw_next_counts(stored, options.next_pairs, seed=choice.seed, choice=choice.number)
     if numbers != [pair["number"] for pair in choice.pairs]:
         yield "the numbers of items differ"
 
 
-def _compare_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
+def _compare_items(campaign: Campaign, choice: AdaptiveChoice, chosen: set[int]) -> Iterator[str]:
     """Yield the problems of the items of a choice, and add the items to `chosen`."""
     for pair in choice.pairs:
         first, second = (choice.systems[number] for number in pair["systems"])

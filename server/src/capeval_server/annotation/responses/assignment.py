@@ -16,11 +16,11 @@ from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Greatest, Least
 
-from capeval_server.annotation.core.departures import check_here
-from capeval_server.annotation.core.digests import drawn
+from capeval_server.annotation.core.departures import check_not_withdrawn
+from capeval_server.annotation.core.digests import draw_number
 from capeval_server.annotation.core.locks import held, lock_items, lock_participation
-from capeval_server.annotation.core.options import CampaignOptions, options_of
-from capeval_server.annotation.core.slots import first_free, recount, settle
+from capeval_server.annotation.core.options import CampaignOptions, get_options
+from capeval_server.annotation.core.slots import get_first_free_slots, update_free_counts, update_slots
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -31,7 +31,7 @@ from capeval_server.annotation.models import (
     Session,
     Slot,
 )
-from capeval_server.annotation.responses.adaptive_sampling import choose
+from capeval_server.annotation.responses.adaptive_sampling import choose_items
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import has_agreed
 from capeval_server.annotation.workers.panels import end, open_session, remaining_answers
@@ -42,17 +42,17 @@ from capeval_server.jobs.leases import database_time
 
 __all__ = [
     "AssignmentBatch",
-    "candidates",
-    "expire",
-    "find",
+    "assign_work",
+    "expire_leases",
+    "get_assignment",
     "has_work",
-    "pull",
-    "renew",
+    "list_candidates",
+    "renew_all_leases",
     "renew_leases",
-    "report",
+    "report_item",
     "save_draft",
     "set_aside",
-    "work",
+    "take_back",
 ]
 
 _State = Assignment.State
@@ -95,7 +95,7 @@ class AssignmentBatch:
     why: str = ""
 
 
-def find(participation: Participation, lease: UUID) -> Assignment:
+def get_assignment(participation: Participation, lease: UUID) -> Assignment:
     """Return the worker's own assignment with a lease.
 
     Raises:
@@ -109,9 +109,9 @@ def find(participation: Participation, lease: UUID) -> Assignment:
     return found
 
 
-def work(participation: Participation) -> AssignmentBatch:
+def assign_work(participation: Participation) -> AssignmentBatch:
     """Return the assignments that a worker holds, or assign a new batch."""
-    expire(participation.campaign)
+    expire_leases(participation.campaign)
     _choose_next(participation)
     found = _assign_work(participation)
     # The chosen items may have been assigned to other workers in the meantime.
@@ -129,9 +129,9 @@ def _choose_next(participation: Participation) -> bool:
         Whether there are chosen items for the worker now.
     """
     campaign = participation.campaign
-    if not options_of(campaign).next_pairs or not _can_receive_batch(participation):
+    if not get_options(campaign).next_pairs or not _can_receive_batch(participation):
         return False
-    left = candidates(participation, "free")
+    left = list_candidates(participation, "free")
     chosen = left.filter(up_next=True)
     # All items of a choice may have a content warning, while the worker avoids warnings.
     for _ in range(_CHOICES_AT_ONCE):
@@ -141,7 +141,7 @@ def _choose_next(participation: Participation) -> bool:
             return False
         with held(campaign) as now:
             if not chosen.exists():
-                choose(now)
+                choose_items(now)
     return chosen.exists()
 
 
@@ -162,7 +162,7 @@ def _assign_work(participation: Participation) -> AssignmentBatch:
         why = _explain_no_work(now, session)
         if why:
             return AssignmentBatch(assignments=[], why=why)
-        options = options_of(now.campaign)
+        options = get_options(now.campaign)
         needed = None if session is None else remaining_answers(now, session)
         if session is not None and needed == 0:
             end(session, Session.Outcome.COMPLETED)
@@ -199,9 +199,9 @@ def has_work(participation: Participation) -> bool:
         return participation.campaign.state in _ASSIGNING
     if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _ASSIGNING:
         return False
-    trusted = is_trusted(participation, options_of(participation.campaign))
+    trusted = is_trusted(participation, get_options(participation.campaign))
     names = ("free_trusted", "free") if trusted else ("free",)
-    return any(candidates(participation, name).exists() for name in names)
+    return any(list_candidates(participation, name).exists() for name in names)
 
 
 def _assign_training(
@@ -220,7 +220,7 @@ def _assign_training(
     return AssignmentBatch(assignments=made, why="" if made else nothing)
 
 
-def expire(campaign: Campaign) -> int:
+def expire_leases(campaign: Campaign) -> int:
     """End expired leases, which frees their slots, and return the number of leases."""
     over = Assignment.objects.filter(state=_State.HELD, lease_until__lt=database_time())
     of_it = over.filter(item__campaign=campaign).order_by("lease_until")
@@ -232,7 +232,7 @@ def expire(campaign: Campaign) -> int:
         rows = Item.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=found.values())
         items = list(rows.order_by("pk").values_list("pk", flat=True))
         number = over.filter(pk__in=found, item__in=items).update(state=_State.EXPIRED)
-        settle(items, campaign)
+        update_slots(items, campaign)
     return number
 
 
@@ -268,7 +268,7 @@ def _renew_expired(
     participation: Participation, lost: list[Assignment], now: datetime, options: CampaignOptions
 ) -> None:
     items = {item.pk: item for item in lock_items(one.item_id for one in lost)}
-    slots = first_free(items.values(), trusted=is_trusted(participation, options))
+    slots = get_first_free_slots(items.values(), trusted=is_trusted(participation, options))
     for assignment in lost:
         item = items[assignment.item_id]
         slot = slots.get(item.pk)
@@ -280,7 +280,7 @@ def _renew_expired(
         assignment.state, assignment.opened = _State.HELD, now
         assignment.lease_until = now + timedelta(seconds=options.lease_seconds)
         assignment.save(update_fields=["slot", "state", "opened", "lease_until"])
-    recount(items)
+    update_free_counts(items)
 
 
 def _assign_batch(
@@ -303,7 +303,7 @@ def _assign_batch(
     if wanted and not items:
         return []
     pilot = participation.campaign.state == Campaign.State.PILOT
-    slots = {} if pilot else first_free(items, trusted=trusted)
+    slots = {} if pilot else get_first_free_slots(items, trusted=trusted)
     chosen: list[tuple[Item, Slot | None]] = [
         (item, slots.get(item.pk)) for item in items if pilot or item.pk in slots
     ]
@@ -311,7 +311,7 @@ def _assign_batch(
         place = _draw(options, participation, f"place {item.pk}") % (len(chosen) + 1)
         chosen.insert(place, (item, None))
     made = _create_assignments(participation, chosen, options)
-    recount(item.pk for item in items)
+    update_free_counts(item.pk for item in items)
     return made
 
 
@@ -366,7 +366,7 @@ def _lock_free_items(
         chosen_only: Whether other slots are only assigned on items that adaptive sampling chose.
     """
     names = ("free_trusted", "free") if trusted else ("free",)
-    left = {name: candidates(participation, name) for name in names}
+    left = {name: list_candidates(participation, name) for name in names}
     if chosen_only:
         left["free"] = left["free"].filter(up_next=True)
     found: list[Item] = []
@@ -396,7 +396,7 @@ def _wait_for_item(left: QuerySet[Item]) -> list[Item]:
     return []
 
 
-def candidates(participation: Participation, name: str) -> QuerySet[Item]:
+def list_candidates(participation: Participation, name: str) -> QuerySet[Item]:
     """Return the items that a worker could be assigned, fewest missing answers first.
 
     Args:
@@ -411,7 +411,7 @@ def candidates(participation: Participation, name: str) -> QuerySet[Item]:
 
 def _draw(options: CampaignOptions, participation: Participation, what: object) -> int:
     """Return a number derived from the campaign's seed, the worker and its use."""
-    return drawn(options.seed, participation.pk, participation.batch, what)
+    return draw_number(options.seed, participation.pk, participation.batch, what)
 
 
 def _is_due(participation: Participation, options: CampaignOptions, what: str, every: int) -> bool:
@@ -424,7 +424,7 @@ def _is_due(participation: Participation, options: CampaignOptions, what: str, e
     stretch = max(every // options.batch, 2)
     number, place = divmod(participation.batch, stretch)
     # Never in the first batch of an interval, so that two events are never in consecutive batches.
-    return place == 1 + drawn(options.seed, participation.pk, number, what) % (stretch - 1)
+    return place == 1 + draw_number(options.seed, participation.pk, number, what) % (stretch - 1)
 
 
 def _find_due_check(participation: Participation, options: CampaignOptions) -> Item | None:
@@ -478,14 +478,14 @@ def _get_repeat(item: Item) -> Item:
     return made
 
 
-def renew(participation: Participation) -> None:
+def renew_all_leases(participation: Participation) -> None:
     """Renew the leases of all items that an active worker holds."""
     with transaction.atomic():
         _renew(lock_participation(participation))
 
 
 def _renew(participation: Participation) -> None:
-    renew_leases(participation, options_of(participation.campaign), database_time())
+    renew_leases(participation, get_options(participation.campaign), database_time())
 
 
 def renew_leases(participation: Participation, options: CampaignOptions, now: datetime) -> None:
@@ -511,7 +511,7 @@ def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
     """Store the draft of an answer, and renew the leases of the batch."""
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
-        check_here(participation)
+        check_not_withdrawn(participation)
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state not in (_State.SUBMITTED, _State.SKIPPED, _State.REPORTED):
             Draft.objects.update_or_create(
@@ -533,13 +533,13 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
     """
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
-        check_here(participation)
+        check_not_withdrawn(participation)
         lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state == state:
             return
         _end_assignment(now, state, reason)
-        settle([assignment.item_id], participation.campaign)
+        update_slots([assignment.item_id], participation.campaign)
         # A worker who returns an item stops working.
         if state == _State.SKIPPED:
             _renew(participation)
@@ -553,7 +553,7 @@ def _end_assignment(assignment: Assignment, state: str, reason: str = "") -> Non
     Draft.objects.filter(assignment=assignment).delete()
 
 
-def report(assignment: Assignment, reason: str, note: str = "") -> Report:
+def report_item(assignment: Assignment, reason: str, note: str = "") -> Report:
     """Report an item instead of answering it; enough reports put the item on hold.
 
     Raises:
@@ -561,7 +561,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
     """
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
-        check_here(participation)
+        check_not_withdrawn(participation)
         (item,) = lock_items([assignment.item_id])
         now = Assignment.objects.get(pk=assignment.pk)
         known = Report.objects.filter(assignment=now).first()
@@ -571,22 +571,22 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         made = Report.objects.create(
             assignment=now, item=item, reason=reason, note=note, time=database_time()
         )
-        options = options_of(participation.campaign)
+        options = get_options(participation.campaign)
         if not item.held and item.reports.count() >= options.reports_to_hold:
             item.held, item.held_reason = True, f"{options.reports_to_hold} workers reported it"
             item.save(update_fields=["held", "held_reason"])
             _pull(Assignment.objects.filter(item=item, state=_State.HELD))
-        settle([item.pk], participation.campaign)
+        update_slots([item.pk], participation.campaign)
         _renew(participation)
     return made
 
 
-def pull(campaign: Campaign, assignments: QuerySet[Assignment]) -> None:
+def take_back(campaign: Campaign, assignments: QuerySet[Assignment]) -> None:
     """Take back held assignments of a campaign. Their participations are locked."""
     items = sorted(set(assignments.filter(state=_State.HELD).values_list("item_id", flat=True)))
     lock_items(items)
     _pull(assignments.filter(state=_State.HELD))
-    settle(items, campaign)
+    update_slots(items, campaign)
 
 
 def _pull(assignments: QuerySet[Assignment]) -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_participation
 from capeval_server.annotation.models import Assignment, Campaign, Image, Participation
 from capeval_server.annotation.responses.assignment import set_aside
@@ -21,9 +21,9 @@ __all__ = [
     "LONGEST_WARNING",
     "ContentWarningCounts",
     "avoid_warnings",
-    "note_shown",
+    "count_warned_images",
+    "record_image_shown",
     "set_warning",
-    "warned_of",
 ]
 
 LONGEST_WARNING = 200
@@ -70,7 +70,7 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
     """
     with transaction.atomic():
         now = lock_participation(participation)
-        check_here(now)
+        check_not_withdrawn(now)
         now.avoids_warnings = avoid
         now.save(update_fields=["avoids_warnings"])
         held = now.assignments.filter(state__in=(_State.HELD, _State.EXPIRED), item__is_training=False)
@@ -79,12 +79,12 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
     return now
 
 
-def note_shown(held: Assignment) -> None:
+def record_image_shown(held: Assignment) -> None:
     """Record the first time that a worker asks for an image with a content warning."""
     Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
 
 
-def warned_of(participation: Participation) -> ContentWarningCounts:
+def count_warned_images(participation: Participation) -> ContentWarningCounts:
     """Count a worker's assigned images with a content warning."""
     given = _filter_warned(participation.assignments.all())
     return ContentWarningCounts(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))

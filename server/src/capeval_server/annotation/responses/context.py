@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q
 
-from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_for_answer, lock_pair
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -73,9 +73,9 @@ def open_context(assignment: Assignment, key: str) -> AnswerContext:
         NotFoundError: The participation no longer exists.
     """
     participation, texts = lock_for_answer(assignment.participation)
-    check_here(participation)
+    check_not_withdrawn(participation)
     campaign = participation.campaign
-    options = options_of(campaign)
+    options = get_options(campaign)
     items = lock_pair(assignment.item, options)
     item = items[assignment.item_id]
     item.campaign = campaign

@@ -18,11 +18,11 @@ from capeval_server.annotation.models import (
     CheckResult,
     Item,
 )
-from capeval_server.annotation.responses.assignment import pull
+from capeval_server.annotation.responses.assignment import take_back
 from capeval_server.annotation.responses.context import AnswerContext
 from capeval_server.audit.models import Action
 
-__all__ = ["take_out_failed"]
+__all__ = ["hold_failed_checks"]
 
 # Minimum number of other checks, and minimum share of passed ones, of a reliable worker. Workers with a
 # smaller share are soon paused.
@@ -30,7 +30,7 @@ _LEAST_OTHERS, _RELIABLE_SHARE = 3, 0.8
 _WHO = "the server"
 
 
-def take_out_failed(context: AnswerContext) -> None:
+def hold_failed_checks(context: AnswerContext) -> None:
     """Put checks on hold that too few reliable workers passed, after an answer to one.
 
     This includes checks that the worker failed before, because this answer may have made the worker reliable.
@@ -63,7 +63,7 @@ def _hold_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) ->
         return
     item.held, item.held_reason = True, f"{failed} of {number} reliable workers failed this check"
     item.save(update_fields=["held", "held_reason"])
-    pull(campaign, Assignment.objects.filter(item=item))
+    take_back(campaign, Assignment.objects.filter(item=item))
     what = f"put the check {item.key} of the campaign {campaign.slug} on hold: {item.held_reason}"
     Action.objects.create(challenge=campaign.challenge, who=_WHO, what=what)
 

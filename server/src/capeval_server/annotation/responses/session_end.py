@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_participation
 from capeval_server.annotation.models import Assignment, Participation, Session
 from capeval_server.annotation.responses.assignment import has_work, set_aside
 from capeval_server.annotation.workers.panels import end, open_session
 from capeval_server.core.errors import AssignmentError
 
-__all__ = ["BY_WORKER", "finish"]
+__all__ = ["BY_WORKER", "end_session"]
 
 _Outcome = Session.Outcome
 # Outcomes that workers may report themselves.
 BY_WORKER = (_Outcome.NO_CONSENT, _Outcome.UNSUITABLE, _Outcome.RETURNED, _Outcome.NOTHING_LEFT)
 
 
-def finish(participation: Participation, outcome: str) -> None:
+def end_session(participation: Participation, outcome: str) -> None:
     """End the session of a worker, and return the held items.
 
     A session that has already ended remains as it is.
@@ -28,7 +28,7 @@ def finish(participation: Participation, outcome: str) -> None:
     """
     with transaction.atomic():
         now = lock_participation(participation)
-        check_here(now)
+        check_not_withdrawn(now)
         session = open_session(now)
         if session is None:
             raise AssignmentError("only workers from a panel have a session to end")

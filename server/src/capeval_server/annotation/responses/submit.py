@@ -11,9 +11,13 @@ from typing import Any
 
 from django.db import transaction
 
-from capeval_server.annotation.core.digests import digest_of, drawn
-from capeval_server.annotation.core.options import options_of
-from capeval_server.annotation.core.slots import first_free, recount, settle_answer
+from capeval_server.annotation.core.digests import compute_digest, draw_number
+from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.core.slots import (
+    get_first_free_slots,
+    update_free_counts,
+    update_slots_after_answer,
+)
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
@@ -26,7 +30,7 @@ from capeval_server.annotation.models import (
 )
 from capeval_server.annotation.responses.assignment import renew_leases
 from capeval_server.annotation.responses.context import AnswerContext, open_context
-from capeval_server.annotation.responses.failed_checks import take_out_failed
+from capeval_server.annotation.responses.failed_checks import hold_failed_checks
 from capeval_server.annotation.responses.text_flags import find_flags
 from capeval_server.annotation.text_rules.rules import stored_verdict
 from capeval_server.annotation.text_rules.validation import check_sentence
@@ -158,7 +162,7 @@ def _store(context: AnswerContext, given: SubmittedAnswer) -> Response:
         item=item,
         revision=given.revision,
         answer=answer,
-        digest=digest_of(answer),
+        digest=compute_digest(answer),
         may_count=not is_trial,
         texts=context.texts,
         rules={} if verdict is None else stored_verdict(verdict),
@@ -198,7 +202,7 @@ def _find_free_slot(context: AnswerContext, response: Response) -> Slot | None:
     if not response.may_count or not late or item.held or context.campaign.state not in _STILL_COUNTING:
         return None
     trusted = is_trusted(context.participation, context.options)
-    return first_free([item], trusted=trusted).get(item.pk)
+    return get_first_free_slots([item], trusted=trusted).get(item.pk)
 
 
 def _judge(context: AnswerContext, response: Response) -> None:
@@ -217,7 +221,7 @@ def _judge(context: AnswerContext, response: Response) -> None:
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
             judge_again(context.participation)
             pause_if_failing(context.participation, context.options)
-            take_out_failed(context)
+            hold_failed_checks(context)
         return
     if task.reviewed and response.may_count:
         reasons = sorted(_list_review_reasons(context, response) | find_flags(context, response))
@@ -238,7 +242,7 @@ def _list_review_reasons(context: AnswerContext, response: Response) -> set[str]
     before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
     if before[: options.review_first].count() < options.review_first:
         return found | {FIRST}
-    number = drawn(options.seed, participation.pk, participation.answered, "review")
+    number = draw_number(options.seed, participation.pk, participation.answered, "review")
     return found | {SAMPLED} if options.review_every and number % options.review_every == 0 else found
 
 
@@ -258,11 +262,11 @@ def _settle(context: AnswerContext, response: Response, *, counts: bool) -> bool
     Returns:
         Whether the answer still counts.
     """
-    changed = settle_answer(context.voted_items, context.campaign, context.options)
+    changed = update_slots_after_answer(context.voted_items, context.campaign, context.options)
     # Neither held nor filled slots are free, so the usual answer changes no number.
     if context.held_slot != counts:
         changed.add(context.item.pk)
-    recount(changed)
+    update_free_counts(changed)
     return counts and (context.item.pk not in changed or _fills_slot(response))
 
 
@@ -275,7 +279,7 @@ def _build_outcome(response: Response, *, counts: bool) -> AnswerOutcome:
     # The outcome must not reveal that an answer was to a check or in a pilot.
     if counts or not response.may_count:
         return AnswerOutcome(response=response, outcome="stored", text=_STORED)
-    pay = options_of(response.participation.campaign).pay_per_answer
+    pay = get_options(response.participation.campaign).pay_per_answer
     return AnswerOutcome(
         response=response, outcome="surplus", text=_SURPLUS.format(paid=_PAID if pay else "")
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from capeval.formats import load_candidates
 from capeval.tokenizers import tokenize
-from capeval_server.annotation.core.agreement import captions_of
+from capeval_server.annotation.core.agreement import measure_caption_agreement
 from capeval_server.annotation.models import (
     Campaign,
     KnownCaption,
@@ -25,7 +25,15 @@ from capeval_server.core.errors import CampaignError
 from capeval_server.jobs.leases import database_time
 from capeval_server.submissions.models import SubmissionFile
 
-__all__ = ["KNOWN", "REPEATED", "UNLIKE", "add_known", "add_submissions", "compare", "find_flags"]
+__all__ = [
+    "KNOWN",
+    "REPEATED",
+    "UNLIKE",
+    "add_known",
+    "add_submissions",
+    "find_flags",
+    "request_agreement_reviews",
+]
 
 REPEATED = "like another caption of the same worker"
 KNOWN = "the same as a caption known elsewhere"
@@ -114,7 +122,7 @@ def add_submissions(campaign: Campaign) -> int:
     return number
 
 
-def compare(campaign: Campaign) -> int:
+def request_agreement_reviews(campaign: Campaign) -> int:
     """Request a review of captions that differ too much from others of their image.
 
     Returns:
@@ -125,7 +133,7 @@ def compare(campaign: Campaign) -> int:
     """
     if not task_named(campaign.kind).written:
         raise CampaignError("the comparison requires a campaign that collects captions")
-    unlike = captions_of(campaign).unlike
+    unlike = measure_caption_agreement(campaign).unlike
     asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
     before = asked.count()
     now = database_time()

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval_server.annotation.core.locks import lock_items, lock_participation, lock_voted
-from capeval_server.annotation.core.options import options_of
-from capeval_server.annotation.core.slots import countable, empty, fill, settle
+from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.core.slots import empty, fill_slots, select_countable, update_slots
 from capeval_server.annotation.models import (
     LONGEST_NOTE,
     Assignment,
@@ -25,7 +25,7 @@ from capeval_server.annotation.models import (
     ReviewRequest,
     Slot,
 )
-from capeval_server.annotation.responses.assignment import pull
+from capeval_server.annotation.responses.assignment import take_back
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers.trust import judge_again
 from capeval_server.audit.models import COMMAND_LINE, record
@@ -36,14 +36,14 @@ __all__ = [
     "BlockEffect",
     "block",
     "effect_of_blocking",
-    "hold",
-    "lift",
+    "exclude_answers",
     "link_account",
-    "queue",
+    "list_review_queue",
     "redact",
     "releases_of",
     "review",
-    "take_out",
+    "set_hold",
+    "unblock",
 ]
 
 _HELD = Assignment.State.HELD
@@ -75,7 +75,7 @@ def _validate_note(name: str, text: str, *, needed: bool = True) -> str:
     return text
 
 
-def queue(campaign: Campaign) -> QuerySet[Response]:
+def list_review_queue(campaign: Campaign) -> QuerySet[Response]:
     """Return the answers that wait for a review, in order of arrival."""
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     # The query starts from the requests: there are few, while there may be half a million answers.
@@ -126,14 +126,14 @@ def _update_slot(participation: Participation, response: Response) -> None:
     An answer that no longer counts is removed from its slot; one that counts again fills a free slot, if any.
     """
     filled = Slot.objects.filter(filled_by=response).exists()
-    counts = countable().filter(pk=response.pk).exists()
-    options = options_of(participation.campaign)
+    counts = select_countable().filter(pk=response.pk).exists()
+    options = get_options(participation.campaign)
     if filled and not counts:
         only = options.reopened_for == "trusted"
         empty(Response.objects.filter(pk=response.pk), trusted_only=only)
     elif counts and not filled:
-        fill([response])
-    settle([response.item_id], participation.campaign, voted=True)
+        fill_slots([response])
+    update_slots([response.item_id], participation.campaign, voted=True)
 
 
 def effect_of_blocking(participation: Participation) -> BlockEffect:
@@ -174,28 +174,28 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
         )
         now.stage = Participation.Stage.BLOCKED
         now.save(update_fields=["stage"])
-        effect = take_out(now)
+        effect = exclude_answers(now)
         what = f"blocked the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({effect.answers} answers no longer count)")
     return made, effect
 
 
-def take_out(participation: Participation) -> BlockEffect:
+def exclude_answers(participation: Participation) -> BlockEffect:
     """Free the slots of an excluded worker. The participation is locked."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     held = participation.assignments.filter(state=Assignment.State.HELD)
     keys = {*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)}
     lock_voted(keys, participation.campaign)
-    options = options_of(participation.campaign)
+    options = get_options(participation.campaign)
     answers = slots.count()
     of_worker = Response.objects.filter(participation=participation)
     items = empty(of_worker, trusted_only=options.reopened_for == "trusted")
-    settle(items, participation.campaign, voted=True)
-    pull(participation.campaign, participation.assignments.all())
+    update_slots(items, participation.campaign, voted=True)
+    take_back(participation.campaign, participation.assignments.all())
     return BlockEffect(answers=answers, items=len(items), releases=_list_releases(participation))
 
 
-def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
+def unblock(user: User | None, exclusion: Exclusion, reason: str) -> int:
     """Unblock a worker: their answers fill slots that are still free.
 
     Returns:
@@ -220,11 +220,11 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
         agreed = now.consented_to_id is not None
         now.stage = _get_former_stage(now) if agreed else Participation.Stage.INVITED
         now.save(update_fields=["stage"])
-        mine = countable().filter(participation=now, filled_slot=None, item__held=False)
+        mine = select_countable().filter(participation=now, filled_slot=None, item__held=False)
         responses = list(mine.select_related("assignment__slot").order_by("item_id"))
         lock_voted((response.item_id for response in responses), now.campaign)
-        filled = fill(responses)
-        settle(filled, now.campaign, voted=True)
+        filled = fill_slots(responses)
+        update_slots(filled, now.campaign, voted=True)
         what = f"lifted the block of the worker {now.worker} in the campaign {now.campaign.slug}: {reason}"
         record(user, now.campaign.challenge, f"{what} ({len(filled)} answers count again)")
     return len(filled)
@@ -281,7 +281,7 @@ def redact(user: User | None, response: Response, reason: str) -> None:
         record(user, campaign.challenge, f"{what}: {reason}")
 
 
-def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tuple[str, ...]:
+def set_hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tuple[str, ...]:
     """Put an item on hold, or release it; existing answers are kept.
 
     Args:
@@ -323,8 +323,8 @@ def _hold(campaign: Campaign, item: Item, *, held: bool, reason: str) -> None:
         item.checks_looked_at = CheckResult.objects.filter(response__item=item).count()
     item.save(update_fields=["held", "held_reason", "checks_looked_at"])
     if held:
-        pull(campaign, Assignment.objects.filter(item=item))
-    settle([item.pk], campaign)
+        take_back(campaign, Assignment.objects.filter(item=item))
+    update_slots([item.pk], campaign)
 
 
 def releases_of(item: Item) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
-from capeval_server.annotation.core.departures import check_here, departure_digest
+from capeval_server.annotation.core.departures import check_not_withdrawn, departure_digest
 from capeval_server.annotation.core.locks import lock_participation
 from capeval_server.annotation.models import (
     Departure,
@@ -25,7 +25,7 @@ from capeval_server.annotation.models import (
     Session,
     Worker,
 )
-from capeval_server.annotation.review.moderation import take_out
+from capeval_server.annotation.review.moderation import exclude_answers
 from capeval_server.annotation.workers.panels import end, open_session
 from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.jobs.leases import database_time
@@ -78,7 +78,7 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
     with transaction.atomic():
         others = _lock_others(participation)
         now = lock_participation(participation)
-        check_here(now)
+        check_not_withdrawn(now)
         effect = effect_of_withdrawing(now)
         who = f"worker {now.worker}" if by_worker else COMMAND_LINE if user is None else user.username
         _exclude(now, None if by_worker else user, who)
@@ -123,7 +123,7 @@ def _exclude(participation: Participation, user: User | None, who: str) -> None:
     session = open_session(participation)
     if session is not None:
         end(session, Session.Outcome.WITHDREW)
-    take_out(participation)
+    exclude_answers(participation)
 
 
 def _remove_texts(participation: Participation) -> None:

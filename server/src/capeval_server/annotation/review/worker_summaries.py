@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 from django.db.models.fields.json import KT
 
-from capeval.studies.judging.worker_models import gathered
-from capeval.studies.judging.workers import agreement_with_others, binomial_p
-from capeval.studies.shared.accuracy import wilson
-from capeval_server.annotation.core.agreement import captions_of
-from capeval_server.annotation.core.options import options_of
+from capeval.studies.judging.worker_models import gather_answers
+from capeval.studies.judging.workers import binomial_p, count_agreements
+from capeval.studies.shared.accuracy import wilson_interval
+from capeval_server.annotation.core.agreement import measure_caption_agreement
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import SIDES
 from capeval_server.annotation.workers.trust import is_trusted
 
-__all__ = ["Proportion", "WorkerSummary", "repeats_of", "summaries_of"]
+__all__ = ["Proportion", "WorkerSummary", "measure_consistency", "summarize_workers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +38,12 @@ class Proportion:
     @property
     def low(self) -> float | None:
         """The lower end of the interval."""
-        return wilson(self.number / self.of, self.of)[0] if self.of else None
+        return wilson_interval(self.number / self.of, self.of)[0] if self.of else None
 
     @property
     def high(self) -> float | None:
         """The upper end of the interval."""
-        return wilson(self.number / self.of, self.of)[1] if self.of else None
+        return wilson_interval(self.number / self.of, self.of)[1] if self.of else None
 
 
 _NONE = Proportion(number=0, of=0)
@@ -96,20 +96,20 @@ class _Answer(NamedTuple):
     counts: bool
 
 
-def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
+def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     """Return the statistics of each worker after consent, in order of arrival.
 
     Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
     """
-    task, options = task_named(campaign.kind), options_of(campaign)
+    task, options = task_named(campaign.kind), get_options(campaign)
     answers = list(_load_answers(campaign, task))
     of_workers: dict[int, list[_Answer]] = {}
     for one in answers:
         of_workers.setdefault(one.worker, []).append(one)
     agreed = _measure_agreement(answers) if task.choices else {}
-    likeness = {} if task.choices else captions_of(campaign).means()
+    likeness = {} if task.choices else measure_caption_agreement(campaign).means()
     checks = _count_checks(campaign)
-    repeats = repeats_of(campaign)
+    repeats = measure_consistency(campaign)
     usual = _compute_median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [
@@ -191,12 +191,12 @@ def _measure_agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
     """
     if not answers:
         return {}
-    rows = gathered(
+    rows = gather_answers(
         ((one.item, question), str(one.worker), choice)
         for one in answers
         for question, choice in one.choices.items()
     )
-    agreed, decided = agreement_with_others(rows)
+    agreed, decided = count_agreements(rows)
     return {
         int(worker): Proportion(number=int(agreed[place]), of=int(decided[place]))
         for place, worker in enumerate(rows.workers)
@@ -214,7 +214,7 @@ def _count_checks(campaign: Campaign) -> dict[int, Proportion]:
     return {worker: Proportion(number=passed, of=of) for worker, passed, of in rows}
 
 
-def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Proportion, int]]:
+def measure_consistency(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Proportion, int]]:
     """Return the workers' consistency on their own items, repeated mirrored.
 
     Args:

@@ -10,10 +10,10 @@ from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
     TaskType,
-    checked_keys,
-    checked_text,
     register,
     task_named,
+    validate_keys,
+    validate_text,
 )
 from capeval_server.annotation.task_types.quiz import task_of
 from capeval_server.annotation.task_types.results import CaptionResult, RatedQuestion, RatingResult
@@ -33,9 +33,9 @@ __all__ = [
     "RatingResult",
     "TaskType",
     "TripletVotes",
-    "checked_keys",
-    "checked_text",
     "register",
     "task_named",
     "task_of",
+    "validate_keys",
+    "validate_text",
 ]

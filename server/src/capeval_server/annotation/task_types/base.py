@@ -29,14 +29,14 @@ __all__ = [
     "ChoiceQuestion",
     "OneQuestion",
     "TaskType",
-    "checked_keys",
-    "checked_text",
-    "chosen",
     "is_storable",
     "register",
     "task_named",
     "template_consent",
     "template_text",
+    "validate_choice",
+    "validate_keys",
+    "validate_text",
 ]
 
 GROUP = "capeval_server.task_types"
@@ -235,7 +235,7 @@ class OneQuestion(TaskType):
         Raises:
             AnswerError: The choice is not a choice of the question.
         """
-        choice = chosen(raw, tuple(self.choices["choice"].labels))
+        choice = validate_choice(raw, tuple(self.choices["choice"].labels))
         return {"choice": item_choice(choice, mirrored=mirrored)}
 
 
@@ -323,7 +323,7 @@ def template_consent() -> str:
     return (TEXTS.parent / "consent.md").read_text(encoding="utf-8")
 
 
-def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:
+def validate_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:
     """Reject an item with missing or unknown parts.
 
     Raises:
@@ -346,7 +346,7 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def checked_text(name: str, value: object) -> str:
+def validate_text(name: str, value: object) -> str:
     """Return a text of an item, without white space at its ends.
 
     Raises:
@@ -361,7 +361,7 @@ def checked_text(name: str, value: object) -> str:
     return value.strip()
 
 
-def chosen(raw: Mapping[str, Any], choices: Sequence[str], name: str = "choice") -> str:
+def validate_choice(raw: Mapping[str, Any], choices: Sequence[str], name: str = "choice") -> str:
     """Return the choice of a raw answer that consists of a single choice.
 
     Args:

@@ -16,10 +16,10 @@ from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
     TaskType,
-    checked_keys,
-    checked_text,
-    chosen,
     register,
+    validate_choice,
+    validate_keys,
+    validate_text,
 )
 from capeval_server.annotation.task_types.results import RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.triplet import sides
@@ -49,8 +49,8 @@ class _CaptionTask(TaskType):
         Raises:
             CampaignError: A part is missing or invalid.
         """
-        checked_keys(raw, ("caption", "system"))
-        return {name: checked_text(name, raw[name]) for name in ("caption", "system")}
+        validate_keys(raw, ("caption", "system"))
+        return {name: validate_text(name, raw[name]) for name in ("caption", "system")}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """Return the caption."""
@@ -76,11 +76,11 @@ class _ComparisonTask(OneQuestion):
         Raises:
             CampaignError: A part is missing or invalid.
         """
-        checked_keys(raw, ("candidate", "human", "system"))
+        validate_keys(raw, ("candidate", "human", "system"))
         return {
-            "first": checked_text("candidate", raw["candidate"]),
-            "second": checked_text("human", raw["human"]),
-            "system": checked_text("system", raw["system"]),
+            "first": validate_text("candidate", raw["candidate"]),
+            "second": validate_text("human", raw["human"]),
+            "system": validate_text("system", raw["system"]),
         }
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
@@ -250,6 +250,6 @@ class RatingTask(_CaptionTask):
         if set(raw) != set(self.choices):
             raise AnswerError(f"the answer must have exactly the parts {', '.join(self.choices)}")
         return {
-            name: chosen({"choice": raw[name]}, tuple(choices.labels), name)
+            name: validate_choice({"choice": raw[name]}, tuple(choices.labels), name)
             for name, choices in self.choices.items()
         }

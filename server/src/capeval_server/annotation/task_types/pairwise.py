@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
-    checked_keys,
-    checked_text,
     register,
+    validate_keys,
+    validate_text,
 )
 from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
 from capeval_server.annotation.task_types.votes import PairVotes
@@ -44,8 +44,8 @@ class PairwiseTask(OneQuestion):
             CampaignError: A sentence is missing or invalid.
         """
         names = ("first", "second")
-        checked_keys(raw, names, ABOUT)
-        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
+        validate_keys(raw, names, ABOUT)
+        return {name: validate_text(name, raw[name]) for name in names} | about(raw)
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Return the two sentences by side."""

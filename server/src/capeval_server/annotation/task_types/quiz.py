@@ -15,9 +15,9 @@ from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
     TaskType,
-    checked_keys,
-    checked_text,
     task_named,
+    validate_keys,
+    validate_text,
 )
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class QuizTask(OneQuestion):
         Raises:
             CampaignError: The sentence is missing or invalid.
         """
-        checked_keys(raw, (self.name,))
-        return {"caption": checked_text(self.name, raw[self.name])}
+        validate_keys(raw, (self.name,))
+        return {"caption": validate_text(self.name, raw[self.name])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """Return the sentence."""

@@ -12,9 +12,9 @@ from capeval_server.annotation.task_types.base import (
     ITEMS,
     ChoiceQuestion,
     OneQuestion,
-    checked_keys,
-    checked_text,
     register,
+    validate_keys,
+    validate_text,
 )
 from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
@@ -39,7 +39,7 @@ def about(raw: Mapping[str, Any]) -> dict[str, str]:
     """
     if raw.get("on_the_left", "first") not in ITEMS:
         raise CampaignError(f"'on_the_left' must be {' or '.join(ITEMS)} (got {raw['on_the_left']!r})")
-    return {name: checked_text(name, raw[name]) for name in ABOUT if name in raw}
+    return {name: validate_text(name, raw[name]) for name in ABOUT if name in raw}
 
 
 @register
@@ -74,8 +74,8 @@ class TripletTask(OneQuestion):
             CampaignError: A sentence is missing or invalid.
         """
         names = ("reference", "first", "second")
-        checked_keys(raw, names, ABOUT)
-        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
+        validate_keys(raw, names, ABOUT)
+        return {name: validate_text(name, raw[name]) for name in names} | about(raw)
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Return the three sentences; B and C by side."""

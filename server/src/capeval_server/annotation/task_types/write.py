@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from capeval_server.annotation.task_types.base import (
     TaskType,
-    checked_keys,
-    checked_text,
     is_storable,
     register,
+    validate_keys,
+    validate_text,
 )
 from capeval_server.annotation.task_types.results import CaptionResult
 from capeval_server.core.errors import AnswerError, CampaignError
@@ -56,11 +56,11 @@ class WriteTask(TaskType):
         Raises:
             CampaignError: The keywords are not a list of texts, or too many.
         """
-        checked_keys(raw, (), ("keywords",))
+        validate_keys(raw, (), ("keywords",))
         keywords = raw.get("keywords", [])
         if not isinstance(keywords, list) or len(keywords) > _MOST_KEYWORDS:
             raise CampaignError(f"'keywords' must be a list of at most {_MOST_KEYWORDS} texts")
-        return {"keywords": [checked_text("keywords", keyword) for keyword in keywords]}
+        return {"keywords": [validate_text("keywords", keyword) for keyword in keywords]}
 
     def answer(
         self,

@@ -16,7 +16,7 @@ from typing import Any
 
 from capeval.errors import OptionError
 from capeval.tokenizers import tokenize
-from capeval.toolkit import missing_package
+from capeval.toolkit import make_missing_package_error
 from capeval_server.annotation.task_types.write import LONGEST_CAPTION
 from capeval_server.annotation.text_rules.invisible_characters import describe_invisible
 
@@ -231,7 +231,7 @@ def _load_classifier() -> Callable[[str], tuple[str, float]]:
     try:
         from py3langid import classify
     except ImportError as error:
-        raise missing_package("the rule for other languages needs", error) from None
+        raise make_missing_package_error("the rule for other languages needs", error) from None
     return classify  # type: ignore[no-any-return]
 
 
@@ -240,7 +240,7 @@ def _load_dictionary() -> Any:
     try:
         from spellchecker import SpellChecker
     except ImportError as error:
-        raise missing_package("the rule for unknown words needs", error) from None
+        raise make_missing_package_error("the rule for unknown words needs", error) from None
     return SpellChecker()
 
 

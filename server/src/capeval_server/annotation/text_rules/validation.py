@@ -15,7 +15,7 @@ from capeval_server.annotation.text_rules.invisible_characters import find_invis
 from capeval_server.annotation.text_rules.rules import RuleSettings, RuleViolation, TextCheckResult
 from capeval_server.core.errors import AnswerError, SentenceError
 
-__all__ = ["SentenceCheck", "check_sentence", "look", "settings_of"]
+__all__ = ["SentenceCheck", "check_draft", "check_sentence", "settings_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def settings_of(texts: TextVersion, item: Item | None = None) -> RuleSettings:
     return RuleSettings.stored(texts.rules, keywords)
 
 
-def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
+def check_draft(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
     """Validate a sentence that is not sent yet.
 
     Raises:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from capeval_server.annotation.core.departures import check_not_left
+from capeval_server.annotation.core.departures import check_may_enroll
 from capeval_server.annotation.core.locks import lock_participation
 from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
 from capeval_server.annotation.task_types import task_named
@@ -23,14 +23,14 @@ __all__ = [
     "MOST_INVITES",
     "PREFIX",
     "agree",
-    "check_apart",
+    "check_conflicts",
     "competes",
     "digest_of_token",
     "enter_as_user",
     "first_stage",
+    "get_invited",
     "has_agreed",
     "invite",
-    "invited",
     "latest_texts",
     "link",
     "revoke",
@@ -68,7 +68,7 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
     return tokens
 
 
-def invited(campaign: Campaign, token: str) -> Participation:
+def get_invited(campaign: Campaign, token: str) -> Participation:
     """Return the participation that an invite token or a panel's token identifies.
 
     Raises:
@@ -76,12 +76,12 @@ def invited(campaign: Campaign, token: str) -> Participation:
         AssignmentError: Its owner has withdrawn.
     """
     if token.startswith(panels.PREFIX):
-        return panels.entered(campaign, token)
+        return panels.get_entered(campaign, token)
     digest = digest_of_token(token)
     rows = Participation.objects.filter(campaign=campaign, worker__digest=digest)
     found = rows.select_related("worker", "campaign").first()
     if found is None:
-        check_not_left(campaign, f"link {digest}")
+        check_may_enroll(campaign, f"link {digest}")
         raise NotFoundError
     return found
 
@@ -102,7 +102,7 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
         NotFoundError: The campaign is not open yet.
         AssignmentError: The user has withdrawn from it.
     """
-    check_not_left(campaign, f"user {user.pk}")
+    check_may_enroll(campaign, f"user {user.pk}")
     worker, _ = Worker.objects.get_or_create(user=user)
     found = Participation.objects.filter(worker=worker, campaign=campaign).first()
     if found is None:
@@ -123,7 +123,7 @@ def link(participation: Participation, account: User) -> None:
         worker.account = account
 
 
-def check_apart(participation: Participation) -> None:
+def check_conflicts(participation: Participation) -> None:
     """Reject conflicts of interest and duplicate participations of a person.
 
     Raises:

@@ -13,7 +13,7 @@ from django.core import signing
 from django.db import transaction
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from capeval_server.annotation.core.departures import check_here, check_not_left
+from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
 from capeval_server.audit.models import record
@@ -26,9 +26,9 @@ __all__ = [
     "SessionEnd",
     "Signature",
     "end",
-    "end_of",
     "enter",
-    "entered",
+    "get_entered",
+    "get_session_end",
     "open_session",
     "panel_settings",
     "remaining_answers",
@@ -193,7 +193,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     participant, study, session = _read_ids(settings, query)
     if settings.studies and study not in settings.studies:
         raise EntryError("this link belongs to a study that is not part of this campaign")
-    check_not_left(campaign, f"panel {settings.name} {participant}")
+    check_may_enroll(campaign, f"panel {settings.name} {participant}")
     with transaction.atomic():
         # The lock serializes simultaneous requests of the same worker.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -269,7 +269,7 @@ def token_of(participation: Participation) -> str:
     return PREFIX + signing.dumps(participation.pk, salt="annotation.panels")
 
 
-def entered(campaign: Campaign, token: str) -> Participation:
+def get_entered(campaign: Campaign, token: str) -> Participation:
     """Return the participation that a panel worker's token identifies.
 
     Raises:
@@ -284,7 +284,7 @@ def entered(campaign: Campaign, token: str) -> Participation:
     found = rows.first()
     if found is None:
         raise NotFoundError
-    check_here(found)
+    check_not_withdrawn(found)
     return found
 
 
@@ -311,7 +311,7 @@ def remaining_answers(participation: Participation, session: Session) -> int:
     return max(0, panel_settings(participation.campaign).answers - given)
 
 
-def end_of(participation: Participation) -> SessionEnd | None:
+def get_session_end(participation: Participation) -> SessionEnd | None:
     """Return the end of the worker's latest session.
 
     None if it has not ended, or if the worker did not come from a panel.

@@ -13,9 +13,9 @@ from django.contrib.auth.models import User
 from django.db.models import OuterRef, Subquery
 from pydantic import ValidationError
 
-from capeval.toolkit import plain_row
+from capeval.toolkit import escape_row
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
@@ -88,14 +88,14 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
     writer.writerow([field.name for field in fields(PaymentRow)])
     for line in lines(campaign):
         # The ids come from URLs that anybody can write, so formulas are escaped.
-        writer.writerow(plain_row(asdict(line).values()))
+        writer.writerow(escape_row(asdict(line).values()))
     record(user, campaign.challenge, f"downloaded the payments of the campaign {campaign.slug}")
     return out.getvalue()
 
 
 def lines(campaign: Campaign) -> Iterator[PaymentRow]:
     """Yield the payment rows of a campaign, by worker and session in order of arrival."""
-    options = options_of(campaign)
+    options = get_options(campaign)
     answers = _load_answers(campaign)
     workers = campaign.participations.select_related("worker").prefetch_related("sessions")
     identities: dict[int, Identity] = {}

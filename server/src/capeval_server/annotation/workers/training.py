@@ -19,9 +19,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_participation
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -34,7 +34,7 @@ from capeval_server.annotation.models import (
 )
 from capeval_server.annotation.task_types import TaskType, task_named, task_of
 from capeval_server.annotation.text_rules.rules import RuleViolation
-from capeval_server.annotation.text_rules.validation import look
+from capeval_server.annotation.text_rules.validation import check_draft
 from capeval_server.annotation.workers.panels import end, open_session
 from capeval_server.audit.models import record
 from capeval_server.core.errors import AssignmentError, CampaignError
@@ -43,8 +43,8 @@ __all__ = [
     "MOST_PRACTICED",
     "TrainingAttempt",
     "TrainingFeedback",
+    "continue_training",
     "finished_try",
-    "go_on",
     "graded_items",
     "next_items",
     "pause_if_failing",
@@ -121,7 +121,7 @@ def next_items(participation: Participation) -> QuerySet[Item]:
 
     The result is empty if no attempt and no practice is left.
     """
-    campaign, options = participation.campaign, options_of(participation.campaign)
+    campaign, options = participation.campaign, get_options(participation.campaign)
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     left = campaign.items.filter(~Exists(had), is_training=True, held=False).order_by("rank")
     left = participation.unwarned(left)
@@ -162,7 +162,7 @@ def finished_try(participation: Participation) -> TrainingAttempt | None:
     passed = CheckResult.objects.filter(response__assignment__in=given, passed=True)
     right = set(passed.values_list("response__assignment_id", flat=True))
     practice = bool(task_of(given[0].item, participation.campaign).written)
-    needed = 0 if practice else options_of(participation.campaign).training_right
+    needed = 0 if practice else get_options(participation.campaign).training_right
     enough = len(right) >= needed
     there_is_more = next_items(participation).exists()
     return TrainingAttempt(
@@ -196,10 +196,10 @@ def _build_feedback(campaign: Campaign, given: Assignment, *, right: bool) -> Tr
 
 def _list_violations(response: Response | None, item: Item, written: str) -> tuple[RuleViolation, ...]:
     """Return the broken rules of a sentence, by the rules at the time of the answer."""
-    return () if response is None or not written else look(response.texts, item, written).findings
+    return () if response is None or not written else check_draft(response.texts, item, written).findings
 
 
-def go_on(participation: Participation) -> Participation:
+def continue_training(participation: Participation) -> Participation:
     """Continue after an attempt: with work, another attempt or practice, or end.
 
     Raises:
@@ -207,7 +207,7 @@ def go_on(participation: Participation) -> Participation:
     """
     with transaction.atomic():
         now = lock_participation(participation)
-        check_here(now)
+        check_not_withdrawn(now)
         done = finished_try(now)
         if done is None:
             raise AssignmentError("please answer all items of the training first")

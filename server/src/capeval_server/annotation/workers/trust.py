@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Count, OuterRef, Q, Subquery
 
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response, Review
 from capeval_server.annotation.task_types import task_named
 
@@ -46,7 +46,7 @@ def trust_warnings(campaign: Campaign) -> list[str]:
 
     A worker becomes trusted in time if, with one item left, enough of their answers have been judged.
     """
-    options = options_of(campaign)
+    options = get_options(campaign)
     if options.reopened_for == "everybody":
         return []
     items = campaign.items.filter(is_check=False).count()

@@ -8,10 +8,16 @@ from django.db.models import QuerySet
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import NotFoundError
 
-__all__ = ["makes_challenges", "organized", "organized_by", "organizes", "phase_named"]
+__all__ = [
+    "get_organized_challenge",
+    "get_phase",
+    "is_organizer",
+    "list_organized_challenges",
+    "may_create_challenges",
+]
 
 
-def phase_named(slug: str, name: str) -> Phase:
+def get_phase(slug: str, name: str) -> Phase:
     """Return the phase of a challenge by its name.
 
     Raises:
@@ -23,31 +29,31 @@ def phase_named(slug: str, name: str) -> Phase:
     return phase
 
 
-def organized_by(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:
+def list_organized_challenges(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:
     """Return the challenges that a user organizes; staff organize all."""
     if not isinstance(user, User) or not user.is_active:
         return Challenge.objects.none()
     return Challenge.objects.all() if user.is_staff else Challenge.objects.filter(organizers=user)
 
 
-def organizes(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
+def is_organizer(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
     """Return whether a user is an organizer of a challenge."""
-    return organized_by(user).filter(pk=challenge.pk).exists()
+    return list_organized_challenges(user).filter(pk=challenge.pk).exists()
 
 
-def organized(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
+def get_organized_challenge(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
     """Return a challenge by its name, for one of its organizers.
 
     Raises:
         NotFoundError: The challenge does not exist, or the user is not an organizer of it.
     """
-    challenge = organized_by(user).filter(slug=slug).first()
+    challenge = list_organized_challenges(user).filter(slug=slug).first()
     if challenge is None:
         raise NotFoundError
     return challenge
 
 
-def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
+def may_create_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
     """Return whether a user may create challenges.
 
     Staff may, and users with the permission to add challenges.

@@ -10,22 +10,22 @@ from functools import lru_cache
 from capeval.data.captions import ImageId
 from capeval.formats.constraints import ImageConstraints, constraints_bytes, load_constraints
 from capeval_server.challenges.models import Split, SplitConstraints
-from capeval_server.challenges.services.locks import put
+from capeval_server.challenges.services.locks import upsert
 
-__all__ = ["constraints_of", "keep"]
+__all__ = ["get_constraints", "store_constraints"]
 
 
-def keep(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
+def store_constraints(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
     """Store the constraints of a split's images; without any, delete the stored ones."""
     if not constraints:
         SplitConstraints.objects.filter(split=split).delete()
         return
     data = constraints_bytes(constraints)
     values = {"content": zlib.compress(data), "sha256": hashlib.sha256(data).hexdigest()}
-    put(SplitConstraints.objects, values, split=split)
+    upsert(SplitConstraints.objects, values, split=split)
 
 
-def constraints_of(split: Split) -> Mapping[ImageId, ImageConstraints]:
+def get_constraints(split: Split) -> Mapping[ImageId, ImageConstraints]:
     """Return the constraints of a split by image."""
     known = SplitConstraints.objects.filter(split=split).values_list("sha256", flat=True).first()
     return _load(split.pk, known) if known else {}

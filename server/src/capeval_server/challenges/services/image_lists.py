@@ -9,24 +9,24 @@ from dataclasses import replace
 from functools import lru_cache
 
 from capeval.formats.images import ImageInfo, image_info, load_images
-from capeval.formats.io.json import json_bytes
+from capeval.formats.io.json import to_json_bytes
 from capeval_server.challenges.models import ImageList, Split
-from capeval_server.challenges.services.locks import put
+from capeval_server.challenges.services.locks import upsert
 
-__all__ = ["as_image_info", "images_of", "keep"]
+__all__ = ["as_image_info", "get_images", "store_images"]
 
 
-def keep(split: Split, images: Sequence[ImageInfo]) -> None:
+def store_images(split: Split, images: Sequence[ImageInfo]) -> None:
     """Store the image metadata of a split; without any, delete the stored metadata."""
     if not images:
         ImageList.objects.filter(split=split).delete()
         return
-    data = json_bytes(image_info(images))
+    data = to_json_bytes(image_info(images))
     values = {"content": zlib.compress(data), "sha256": hashlib.sha256(data).hexdigest()}
-    put(ImageList.objects, values, split=split)
+    upsert(ImageList.objects, values, split=split)
 
 
-def images_of(split: Split) -> tuple[ImageInfo, ...]:
+def get_images(split: Split) -> tuple[ImageInfo, ...]:
     """Return the images of a split in order, with their URLs if known."""
     known = ImageList.objects.filter(split=split).values_list("sha256", flat=True).first()
     images = _load(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
@@ -43,4 +43,4 @@ def _load(split: int, sha256: str) -> tuple[ImageInfo, ...]:
 
 def as_image_info(split: Split) -> bytes:
     """Return the images of a split as a file in COCO's image_info format."""
-    return json_bytes(image_info(images_of(split)))
+    return to_json_bytes(image_info(get_images(split)))

@@ -15,7 +15,7 @@ from django.db.models import Manager, Model, QuerySet
 
 from capeval_server.challenges.models import Challenge, ReferenceSet
 
-__all__ = ["held", "lock_references", "put"]
+__all__ = ["lock_challenge", "lock_references", "upsert"]
 
 Row = TypeVar("Row", bound=Model)
 
@@ -29,14 +29,14 @@ def lock_references(sets: QuerySet[ReferenceSet]) -> list[ReferenceSet]:
 
 
 @contextmanager
-def held(challenge: Challenge) -> Iterator[Challenge]:
+def lock_challenge(challenge: Challenge) -> Iterator[Challenge]:
     """Yield the current row of a challenge; it and its references are locked."""
     with transaction.atomic():
         lock_references(ReferenceSet.objects.filter(split__challenge=challenge))
         yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 
 
-def put(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
+def upsert(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
     """Update the row with a key, or create it.
 
     In contrast to Django's `update_or_create`, the key is not locked: rows that refer to this one can be

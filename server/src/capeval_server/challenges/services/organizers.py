@@ -14,16 +14,16 @@ from django.db.models import QuerySet
 from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import SuccessorError
 
-__all__ = ["alone_in", "check_deletion", "check_removal", "stay_without"]
+__all__ = ["check_deletion", "check_removal", "list_sole_challenges", "would_lose_organizers"]
 
 
-def alone_in(user: User) -> QuerySet[Challenge]:
+def list_sole_challenges(user: User) -> QuerySet[Challenge]:
     """Return the challenges with no active organizer other than a user."""
     others = Challenge.organizers.through.objects.filter(user__is_active=True).exclude(user=user)
     return Challenge.objects.filter(organizers=user).exclude(pk__in=others.values("challenge"))
 
 
-def stay_without(challenge: Challenge, gone: Iterable[int]) -> bool:
+def would_lose_organizers(challenge: Challenge, gone: Iterable[int]) -> bool:
     """Return whether a challenge would lose its last active organizer.
 
     Args:
@@ -64,5 +64,5 @@ def check_deletion(*, instance: User, **_: object) -> None:
 
 
 def _check(challenge: Challenge, gone: set[int]) -> None:
-    if stay_without(challenge, gone):
+    if would_lose_organizers(challenge, gone):
         raise SuccessorError([challenge.slug])

@@ -14,7 +14,7 @@ from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.quotas.limits import QuotaUsage, uses
 from capeval_server.teams.models import Team
 
-__all__ = ["PhaseState", "TeamQuotaUsage", "phases_of", "states_of", "use_of"]
+__all__ = ["PhaseState", "TeamQuotaUsage", "list_quota_usage", "phases_of", "states_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def states_of(challenge: Challenge) -> dict[str, int]:
     return {state: found.get(state, 0) for state in Submission.State.values}
 
 
-def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamQuotaUsage]:
+def list_quota_usage(challenge: Challenge, teams: Iterable[Team]) -> list[TeamQuotaUsage]:
     """Return the members of teams, and their use of quotas.
 
     Args:

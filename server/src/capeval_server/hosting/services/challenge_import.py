@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 
 import capeval
 from capeval.data.captions import ImageId
-from capeval.errors.messages import first_few, id_types, images_problem
+from capeval.errors.messages import describe_id_types, describe_image_mismatch, format_images
 from capeval.formats import load_subsets
 from capeval.formats.constraints import ImageConstraints, load_constraints
 from capeval.formats.images import ImageInfo, load_images
@@ -35,7 +35,7 @@ from capeval_server.challenges.models import (
 )
 from capeval_server.challenges.reported_scores import ReportedRow, read_reported
 from capeval_server.challenges.services import constraints, image_lists
-from capeval_server.challenges.services.locks import lock_references, put
+from capeval_server.challenges.services.locks import lock_references, upsert
 from capeval_server.core.errors import ChallengeError, UploadError
 from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
 from capeval_server.submissions.services import lifecycle
@@ -46,10 +46,10 @@ __all__ = [
     "SplitFiles",
     "change_challenge",
     "check_images",
+    "delete_files_on_error",
     "keep_reported",
     "publish",
     "read_files",
-    "taking_back",
 ]
 
 Read = Callable[[str], tuple[str, bytes]]
@@ -81,7 +81,7 @@ class SplitFiles:
 
 
 @contextmanager
-def taking_back() -> Iterator[list[str]]:
+def delete_files_on_error() -> Iterator[list[str]]:
     """Yield a list for the names of stored files, which are deleted after an error."""
     stored: list[str] = []
     try:
@@ -254,7 +254,7 @@ def _read_images(
         return None
     name, data = read(split.images)
     found = {image.id: image for image in load_images(data, name=name)}
-    problem = images_problem(found, ids, f"split {split.name!r}", "an entry in the list")
+    problem = describe_image_mismatch(found, ids, f"split {split.name!r}", "an entry in the list")
     if problem:
         raise ChallengeError(f"{name}: {problem}")
     return [found[image] for image in ids]
@@ -269,8 +269,8 @@ def _read_constraints(
     name, data = read(split.constraints)
     found = load_constraints(data, name=name)
     if unknown := sorted(set(found) - set(ids), key=str):
-        types = id_types(unknown[0], ids[0])
-        raise ChallengeError(f"{name}: {first_few(unknown)} not of split {split.name!r}{types}")
+        types = describe_id_types(unknown[0], ids[0])
+        raise ChallengeError(f"{name}: {format_images(unknown)} not of split {split.name!r}{types}")
     return found
 
 
@@ -278,8 +278,8 @@ def _select_part(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
     """Return the images that partial references cover, in the split's order."""
     covered = set(found)
     if unknown := sorted(covered - set(images), key=str):
-        types = id_types(unknown[0], images[0])
-        raise ChallengeError(f"{name}: {first_few(unknown)} not of split {split!r}{types}")
+        types = describe_id_types(unknown[0], images[0])
+        raise ChallengeError(f"{name}: {format_images(unknown)} not of split {split!r}{types}")
     return [image for image in images if image in covered]
 
 
@@ -306,7 +306,7 @@ def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
     Raises:
         ChallengeError: The images differ.
     """
-    problem = images_problem(found, images, whose, "references")
+    problem = describe_image_mismatch(found, images, whose, "references")
     if problem:
         raise ChallengeError(f"{name}: {problem}")
 
@@ -341,7 +341,7 @@ def change_challenge(
     about = wanted.challenge
     # References are locked first, as in workers.
     lock_references(ReferenceSet.objects.filter(split__challenge__slug=about.slug))
-    challenge = put(
+    challenge = upsert(
         Challenge.objects,
         {
             "title": about.title,
@@ -362,7 +362,7 @@ def change_challenge(
     for phase in wanted.phases:
         values = phase.model_dump(exclude={"name", "splits"})
         _check_final(challenge, phase)
-        made = put(Phase.objects, values, challenge=challenge, name=phase.name)
+        made = upsert(Phase.objects, values, challenge=challenge, name=phase.name)
         names = set(made.splits.values_list("name", flat=True))
         if names != set(phase.splits) and made.submissions.exists():
             raise ChallengeError(f"splits of phase {phase.name!r} can't change: it has submissions")
@@ -411,17 +411,17 @@ def _import_split(
             _delete_baselines(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
-    split = put(Split.objects, values, challenge=challenge, name=wanted.name)
+    split = upsert(Split.objects, values, challenge=challenge, name=wanted.name)
     if files.images is not None or f"{place}.images" in deleted:
-        image_lists.keep(split, files.images or ())
+        image_lists.store_images(split, files.images or ())
     if files.constraints is not None or f"{place}.constraints" in deleted:
-        constraints.keep(split, files.constraints or {})
+        constraints.store_constraints(split, files.constraints or {})
     split.subsets.exclude(name__in=files.subsets).delete()
     for name, members in files.subsets.items():
         Subset.objects.update_or_create(split=split, name=name, defaults={"image_ids": members})
     for entry in wanted.references:
         about = {"public": entry.public, "part": files.parts.get(entry.name)}
-        reference_set = put(ReferenceSet.objects, about, split=split, name=entry.name)
+        reference_set = upsert(ReferenceSet.objects, about, split=split, name=entry.name)
         if not entry.public:
             _delete_public_only_scores(reference_set)
         if entry.file is not None:
@@ -449,7 +449,7 @@ def _import_reported(
         rows = files.reported.get((wanted.name, found.name))
         if rows is not None:
             values["rows"] = [asdict(row) for row in rows]
-        put(Reported.objects, values, reference_set=reference_set, name=found.name)
+        upsert(Reported.objects, values, reference_set=reference_set, name=found.name)
 
 
 def _read_stored_humans(split: Split) -> dict[str, bytes]:
@@ -468,7 +468,7 @@ def keep_reported(
 ) -> None:
     """Upsert externally reported scores; repeating it changes nothing."""
     about = {"title": title, "url": url, "ranked": ranked, "rows": [asdict(row) for row in rows]}
-    put(Reported.objects, about, reference_set=reference_set, name=name)
+    upsert(Reported.objects, about, reference_set=reference_set, name=name)
 
 
 def _delete_public_only_scores(reference_set: ReferenceSet) -> None:
@@ -535,5 +535,5 @@ def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
     Raises:
         OSError: The file can't be stored.
     """
-    with taking_back() as stored, transaction.atomic():
+    with delete_files_on_error() as stored, transaction.atomic():
         _import_references(reference_set, name, data, stored)

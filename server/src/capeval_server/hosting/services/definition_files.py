@@ -23,13 +23,13 @@ from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import (
     SplitFiles,
     change_challenge,
+    delete_files_on_error,
     read_files,
-    taking_back,
 )
 from capeval_server.hosting.services.definition_merge import Merge
 from capeval_server.hosting.services.description import Change, changes, describe, fingerprint, state_of
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
 from capeval_server.submissions.services.upload_files import read_archive
 
 __all__ = ["DefinitionPreview", "apply_files", "import_challenge", "import_files", "preview_files"]
@@ -99,7 +99,7 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Definit
         BusyError: Too many uploads are being checked.
         OSError: A file can't be stored.
     """
-    with unpacking():
+    with acquire_unpacking_slot():
         entries = read_archive(file)
         try:
             with _change_by_zip(challenge, entries) as (_, preview):
@@ -127,7 +127,7 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """
-    with unpacking(), _change_by_zip(challenge, read_archive(file)) as (changed, preview):
+    with acquire_unpacking_slot(), _change_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
             raise ConflictError("the challenge was changed since the preview: check the changes again")
         _record(user, challenge, changed, preview)
@@ -254,7 +254,7 @@ def _change(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Chal
 
     After a rollback, its stored files are deleted.
     """
-    with taking_back() as stored, transaction.atomic():
+    with delete_files_on_error() as stored, transaction.atomic():
         slug = found.wanted.challenge.slug
         lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
         there_now = _lock_or_create(found.challenge, slug)

@@ -19,7 +19,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 import capeval
-from capeval.toolkit import plain_row
+from capeval.toolkit import escape_row
 from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.hosting.services.moderation import of_challenge
@@ -113,7 +113,7 @@ def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: It
     with archive.open(name, "w", force_zip64=True) as raw, io.TextIOWrapper(raw, "utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(columns)
-        writer.writerows(plain_row(map(_format_cell, row.values())) for row in rows)
+        writer.writerows(escape_row(map(_format_cell, row.values())) for row in rows)
 
 
 def _format_cell(value: Any) -> str:

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Phase, ReferenceSet
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import SubmissionStateError
 from capeval_server.leaderboards.final_snapshot import pack
-from capeval_server.leaderboards.query import LeaderboardQuery, ask
+from capeval_server.leaderboards.query import LeaderboardQuery, build_query
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
 
@@ -45,7 +45,7 @@ def make_final(user: User | None, phase: Phase) -> None:
         SubmissionStateError: The phase is not closed, its results are already final, or some submissions are
             not scored yet.
     """
-    with held(phase.challenge):
+    with lock_challenge(phase.challenge):
         # Locked, because the selection of leaderboard submissions reads this row.
         now = Phase.objects.select_for_update(no_key=True).select_related(None).get(pk=phase.pk)
         if problem := problem_of(now):
@@ -64,7 +64,7 @@ def make_final(user: User | None, phase: Phase) -> None:
 
 def _pack_leaderboard(phase: Phase, references: ReferenceSet) -> bytes:
     def of(**asked: Any) -> LeaderboardQuery:
-        return ask(phase, split=references.split.name, references=references.name, **asked)
+        return build_query(phase, split=references.split.name, references=references.name, **asked)
 
     # One table with each score of each subset, and p-values of neighbors in the order by each score.
     every = of(layout="both")

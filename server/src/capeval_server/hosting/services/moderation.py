@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from capeval_server.accounts.services.reservations import confirmed
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import SubmissionStateError, TeamError
 from capeval_server.submissions.models import LONGEST_REASON, Submission
 from capeval_server.submissions.services import leaderboard_selection, lifecycle
@@ -70,7 +70,7 @@ def rerun(user: User | None, challenge: Challenge, submission: Submission) -> No
         SubmissionStateError: The submission is withdrawn.
     """
     # Imports of challenge files also delete results; the lock makes one wait for the other.
-    with held(challenge):
+    with lock_challenge(challenge):
         lifecycle.rerun(submission)
         record(user, challenge, "had a submission scored again", submission=submission)
 
@@ -82,7 +82,7 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
         The number of submissions.
     """
     # Only one transaction at a time changes many submissions; publishing references also does.
-    with held(challenge):
+    with lock_challenge(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
         which = "failed submissions" if failed else "submissions"
@@ -102,7 +102,7 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
     if len(reason) > LONGEST_REASON or "\0" in reason:
         raise SubmissionStateError(f"'reason' must be a text of at most {LONGEST_REASON} characters")
     with transaction.atomic():
-        now = lifecycle.locked(submission)
+        now = lifecycle.lock_submission(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
             return
         leaderboard_selection.mark(now, wanted, reason)
@@ -155,7 +155,7 @@ def add_organizer(user: User | None, challenge: Challenge, name: str) -> User:
     found = confirmed(User.objects.filter(username=name, is_active=True)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
-    with held(challenge):
+    with lock_challenge(challenge):
         if challenge.organizers.filter(pk=found.pk).exists():
             raise TeamError(f"{name!r} is already an organizer")
         challenge.organizers.add(found)
@@ -170,7 +170,7 @@ def remove_organizer(user: User | None, challenge: Challenge, organizer: User) -
         TeamError: The user is not an organizer.
         SuccessorError: No organizer would be left.
     """
-    with held(challenge):
+    with lock_challenge(challenge):
         if not challenge.organizers.filter(pk=organizer.pk).exists():
             raise TeamError(f"{organizer.username!r} is not an organizer of {challenge.slug!r}")
         challenge.organizers.remove(organizer)

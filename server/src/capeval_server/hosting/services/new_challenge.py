@@ -15,13 +15,13 @@ import tomli_w
 from capeval_server.challenges.models import ALGORITHM
 from capeval_server.examples import write_example
 
-__all__ = ["formed_zip", "sample_zip", "zipped"]
+__all__ = ["build_challenge_zip", "sample_zip", "zipped"]
 
 # The names of the form's file fields.
 _FILES = ("references", "human", "subsets")
 
 
-def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> bytes:
+def build_challenge_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> bytes:
     """Return a zip of challenge files, as an organizer could have written them.
 
     Args:

@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from capeval_server.accounts.services.reservations import confirmed
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import TeamError
 from capeval_server.submissions.models import LONGEST_REASON
 from capeval_server.teams.models import Block, Membership, Team
 from capeval_server.teams.services import blocks, enrollment
-from capeval_server.teams.services.membership import depart
+from capeval_server.teams.services.membership import remove_member
 
 __all__ = ["approve", "approve_all", "block", "blocked", "participants", "remove", "unblock"]
 
@@ -35,7 +35,7 @@ def approve(user: User | None, challenge: Challenge, name: str) -> None:
     Raises:
         TeamError: The user does not participate, or is already approved.
     """
-    with held(challenge):
+    with lock_challenge(challenge):
         member = _get_member(challenge, name)
         if member.approved:
             raise TeamError(f"{name!r} is already approved")
@@ -46,7 +46,7 @@ def approve(user: User | None, challenge: Challenge, name: str) -> None:
 
 def approve_all(user: User | None, challenge: Challenge) -> int:
     """Approve all waiting participants, and return their number."""
-    with held(challenge):
+    with lock_challenge(challenge):
         number = enrollment.approve_all(challenge)
         if number:
             record(user, challenge, f"approved all participants who waited ({number})")
@@ -61,13 +61,13 @@ def remove(user: User | None, challenge: Challenge, name: str) -> None:
     Raises:
         TeamError: The user does not participate.
     """
-    with held(challenge):
+    with lock_challenge(challenge):
         _remove(challenge, _get_member(challenge, name))
         record(user, challenge, f"removed the participant {name}")
 
 
 def _remove(challenge: Challenge, member: Membership) -> None:
-    depart(member.user, challenge)
+    remove_member(member.user, challenge)
     team = Team.objects.filter(pk=member.team_id).first()
     if team is not None:
         # The removed user knows the invitation code.
@@ -86,7 +86,7 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
     found = confirmed(User.objects.filter(username=name)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
-    with held(challenge):
+    with lock_challenge(challenge):
         if challenge.organizers.filter(pk=found.pk).exists():
             raise TeamError(f"{name!r} organizes the challenge and can't be blocked")
         blocks.block(found, challenge, reason)
@@ -102,7 +102,7 @@ def unblock(user: User | None, challenge: Challenge, name: str) -> None:
     Raises:
         TeamError: The user is not blocked.
     """
-    with held(challenge):
+    with lock_challenge(challenge):
         if not challenge.blocks.filter(who=name).delete()[0]:
             raise TeamError(f"{name!r} is not blocked in this challenge")
         record(user, challenge, f"unblocked {name}")

@@ -13,9 +13,9 @@ from django.db import transaction
 
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge, Picture
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ChallengeError
-from capeval_server.hosting.services.challenge_import import taking_back
+from capeval_server.hosting.services.challenge_import import delete_files_on_error
 
 __all__ = ["LARGEST", "add", "remove"]
 
@@ -48,7 +48,7 @@ def add(user: User, challenge: Challenge, name: str, data: bytes) -> Picture:
         raise ChallengeError("'file' must be a picture in PNG, JPEG, WebP or GIF format")
     if len(data) > LARGEST:
         raise ChallengeError(f"'file' must have at most {LARGEST:,} bytes (got {len(data):,})")
-    with taking_back() as stored, held(challenge):
+    with delete_files_on_error() as stored, lock_challenge(challenge):
         before = Picture.objects.filter(challenge=challenge, name=name).first()
         if before is None and challenge.pictures.count() >= _MOST:
             raise ChallengeError(f"a challenge may have at most {_MOST} pictures: remove one first")
@@ -66,7 +66,7 @@ def add(user: User, challenge: Challenge, name: str, data: bytes) -> Picture:
 
 def remove(user: User, picture: Picture) -> None:
     """Remove a picture."""
-    with held(picture.challenge):
+    with lock_challenge(picture.challenge):
         transaction.on_commit(partial(default_storage.delete, str(picture.file)))
         record(user, picture.challenge, f"removed the picture {picture.name}")
         picture.delete()

@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from pydantic import ValidationError
 
 from capeval.errors import FormatError
-from capeval.toolkit import plain_row
+from capeval.toolkit import escape_row
 from capeval_server.audit.models import record
 from capeval_server.challenges import definition
 from capeval_server.challenges.models import Challenge, ReferenceSet, Reported
 from capeval_server.challenges.reported_scores import COLUMNS, read_reported
-from capeval_server.challenges.services.locks import held
+from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ChallengeError, NotFoundError
 from capeval_server.hosting.services.challenge_import import keep_reported
 from capeval_server.submissions.selectors.scores import score_names
@@ -77,7 +77,7 @@ def add_reported(
         raise ChallengeError(f"{where[0]}: {message}" if where else message) from None
     except FormatError as error:
         raise ChallengeError(str(error)) from None
-    with held(entry.split.challenge) as challenge:
+    with lock_challenge(entry.split.challenge) as challenge:
         keep_reported(entry, wanted.name, rows, title=wanted.title, url=wanted.url, ranked=wanted.ranked)
         what = (
             f"imported {len(rows)} rows reported elsewhere for {entry.split.name}/{entry.name}: {wanted.name}"
@@ -92,7 +92,7 @@ def remove_reported(user: User | None, entry: ReferenceSet, name: str) -> None:
     Raises:
         NotFoundError: There are no rows with this name.
     """
-    with held(entry.split.challenge) as challenge:
+    with lock_challenge(entry.split.challenge) as challenge:
         if not entry.reported.filter(name=name).delete()[0]:
             raise NotFoundError
         record(
@@ -107,8 +107,8 @@ def reported_csv(reported: Reported) -> str:
     names = list(dict.fromkeys(name for row in reported.rows for name in row["scores"]))
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(plain_row((*COLUMNS, *names)))
+    writer.writerow(escape_row((*COLUMNS, *names)))
     for row in reported.rows:
         scores = [repr(row["scores"][name]) if name in row["scores"] else "" for name in names]
-        writer.writerow(plain_row((*(row[name] for name in COLUMNS), *scores)))
+        writer.writerow(escape_row((*(row[name] for name in COLUMNS), *scores)))
     return out.getvalue()

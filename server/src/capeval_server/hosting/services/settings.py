@@ -21,12 +21,12 @@ from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
 from capeval_server.challenges.definition import ChallengeDefinition
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.challenges.services.locks import held, put
+from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import check_images, publish
 from capeval_server.hosting.services.description import describe, fingerprint
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
@@ -75,7 +75,7 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         FieldsError: A value is invalid.
         ConflictError: The content changed since the user loaded it.
     """
-    with held(challenge) as now:
+    with lock_challenge(challenge) as now:
         before = describe(now)
         _check_seen(before["challenge"], seen)
         after = {**before["challenge"], **wanted}
@@ -108,7 +108,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         ConflictError: The content changed since the user loaded it.
     """
     name = wanted["name"]
-    with held(challenge) as now:
+    with lock_challenge(challenge) as now:
         before = describe(now)
         place = next((i for i, phase in enumerate(before["phases"]) if phase["name"] == name), None)
         if seen is None:
@@ -138,7 +138,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
 
 def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[str]) -> None:
     values = {name: value for name, value in wanted.items() if name not in ("name", "splits")}
-    phase = put(Phase.objects, values, challenge=challenge, name=wanted["name"])
+    phase = upsert(Phase.objects, values, challenge=challenge, name=wanted["name"])
     if "splits" in changed:
         if phase.submissions.exists():
             raise FieldsError([("splits", "can't change: the phase has submissions")])
@@ -213,7 +213,7 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
     if len(data) > settings.UPLOAD_BYTES:
         raise ChallengeError(f"{name}: the file must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
     try:
-        with unpacking():
+        with acquire_unpacking_slot():
             found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise ChallengeError(f"{name}: {error.message}") from None
@@ -263,7 +263,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         OSError: The file can't be stored.
     """
     challenge = entry.split.challenge
-    with held(challenge):
+    with lock_challenge(challenge):
         now = ReferenceSet.objects.select_related("split").get(pk=entry.pk)
         if now.version != seen:
             raise ConflictError(f"version {now.version} was published in the meantime")

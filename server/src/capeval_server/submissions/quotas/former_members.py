@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import FormerAddress, FormerMember, FormerUse, Submission
-from capeval_server.submissions.quotas.limits import counted
+from capeval_server.submissions.quotas.limits import count_submissions
 from capeval_server.teams.address_digests import digests, known_digests
 from capeval_server.teams.models import Membership
 
@@ -39,7 +39,7 @@ def _list_uses(membership: Membership) -> Iterator[FormerUse]:
     """Yield the quota that a team used, and the quota that its members brought along."""
     now, team = timezone.now(), membership.team
     phases = membership.challenge.phases.all()
-    for (_, phase), (used, today) in counted([team.pk], phases, now).items():
+    for (_, phase), (used, today) in count_submissions([team.pk], phases, now).items():
         yield FormerUse(phase_id=phase, source=team, used=used, day=now.date(), today=today)
     before = FormerUse.objects.filter(member__team=team)
     for use in before.exclude(source=team):

@@ -13,7 +13,7 @@ from capeval_server.core.errors import QuotaError
 from capeval_server.submissions.models import FormerUse, Submission
 from capeval_server.teams.models import Raise, Team
 
-__all__ = ["Quota", "QuotaUsage", "allowance", "counted", "quota", "spend", "uses"]
+__all__ = ["Quota", "QuotaUsage", "allowance", "check_quota", "count_submissions", "quota", "uses"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def _filter_day(now: datetime) -> Q:
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[QuotaUsage]]:
     """Return each team's usage of each phase's quota by team id, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
-    used = counted(keys, phases, now)
+    used = count_submissions(keys, phases, now)
     for place, (total, today) in _list_brought_usage(keys, phases, now):
         before = used.get(place, (0, 0))
         used[place] = (before[0] + total, before[1] + today)
@@ -79,7 +79,7 @@ def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[
     }
 
 
-def counted(
+def count_submissions(
     teams: Iterable[int], phases: Iterable[Phase], now: datetime
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Return the teams' own numbers of submissions, in total and today.
@@ -153,7 +153,7 @@ def _compute_remaining(use: QuotaUsage, now: datetime) -> Quota:
     )
 
 
-def spend(team: Team, phase: Phase, now: datetime) -> None:
+def check_quota(team: Team, phase: Phase, now: datetime) -> None:
     """Check that a team may make a submission now; the team's row must be locked.
 
     Raises:

@@ -20,14 +20,14 @@ from django.contrib.auth.models import User
 
 from capeval_server.core.errors import BusyError
 
-__all__ = ["turn_of", "unpacking"]
+__all__ = ["acquire_unpacking_slot", "lock_user_uploads"]
 
 Found = TypeVar("Found")
 _PAUSE = 0.05
 
 
 @contextmanager
-def turn_of(user: User) -> Iterator[bool]:
+def lock_user_uploads(user: User) -> Iterator[bool]:
     """Lock the uploads of a user, and yield whether the lock was acquired.
 
     A second upload waits for the lock, a third does not. After a double click on a form, the second request
@@ -49,7 +49,7 @@ def turn_of(user: User) -> Iterator[bool]:
 
 
 @contextmanager
-def unpacking() -> Iterator[None]:
+def acquire_unpacking_slot() -> Iterator[None]:
     """Hold one of the few slots for unpacking and checking an upload.
 
     Raises:

@@ -78,7 +78,7 @@ def _listen(asked: queue.Queue[str]) -> None:
 def _run_job(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
     from capeval.errors import ResourceError, UnscoredError
-    from capeval.toolkit import progress_to
+    from capeval.toolkit import send_progress_to
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     # Never below the current limit: data prepared for metrics of earlier jobs stays in memory.
@@ -89,7 +89,7 @@ def _run_job(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
         prepared = False
         try:
             # Progress shows that long work has not stopped, so it restarts the time limit of the metric.
-            with progress_to(lambda *_: answer(started=metric)):  # noqa: B023
+            with send_progress_to(lambda *_: answer(started=metric)):  # noqa: B023
                 scoring.prepare(metric)
                 prepared = True
                 answer(prepared=True)
@@ -161,7 +161,7 @@ class _Scoring:
             self._tokens = TokenizedReferences(self._references)
         if metric not in self._evaluators:
             # A submission must not improve its mean by captions that leave out hard images.
-            made = METRICS[metric]().remembering(self._kept).requiring_all()
+            made = METRICS[metric]().with_cache(self._kept).without_exclusions()
             self._evaluators[metric] = Evaluator(self._tokens, [made])
 
     def is_of_all(self, submitted: _Submitted) -> bool:
@@ -220,7 +220,7 @@ class _Submitted:
             if len(images) < len(candidates):
                 # Results cover all images of a split, but these references only some of them.
                 candidates = candidates.select(images)
-            self._tokens = evaluator.tokenized(candidates)
+            self._tokens = evaluator.tokenize(candidates)
         return self._tokens
 
 

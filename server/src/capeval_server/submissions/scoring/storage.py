@@ -51,7 +51,7 @@ def write(job: Job, outcomes: list[tuple[ReferenceVersion, MetricOutcome]]) -> N
         # after this, and each sees the changes of the other.
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=UUID(job.subject))
         now = {entry.pk: entry for entry in lock_references(sets)}
-        submission = lifecycle.held_by(job)
+        submission = lifecycle.lock_submission_of_job(job)
         for version, outcome in outcomes:
             _write(submission, version, outcome, now[version.reference_set_id])
         lifecycle.settle(job, submission, more=bool(unscored(submission)))

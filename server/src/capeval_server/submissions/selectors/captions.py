@@ -19,7 +19,7 @@ from capeval.data.scores import FloatArray
 from capeval.report.browser import ImageDetails, SystemCaptions, captions_data
 from capeval.tokenizers import Tokenizer, tokenize
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.challenges.services.constraints import constraints_of
+from capeval_server.challenges.services.constraints import get_constraints
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.selectors import visibility
 from capeval_server.submissions.selectors.image_browser import (
@@ -55,7 +55,7 @@ def shown_methods(phase: Phase, split: Split, now: datetime, most: int) -> list[
     people = Q(baseline_of__split=split, baseline_of__public=True)
     sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
     ranked_by = next((one for one in sets if one.public), sets[0])
-    return methods(split, ranked_by, visibility.published(now).filter(of_teams | people), most)
+    return methods(split, ranked_by, visibility.list_published(now).filter(of_teams | people), most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class ShownCaptions:
             self._known = references_in(version.file.name)
         public = all(one.public for one in self.split.reference_sets.all())
         self.subsets = self.split.images_of_subsets() if public else {}
-        self.constraints = constraints_of(self.split)
+        self.constraints = get_constraints(self.split)
 
     @property
     def objects(self) -> list[str]:

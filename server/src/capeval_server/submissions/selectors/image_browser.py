@@ -29,7 +29,7 @@ __all__ = [
     "MethodCaptions",
     "candidates_in",
     "examples",
-    "image_answer",
+    "get_image_scores",
     "image_table",
     "methods",
     "ordered",
@@ -198,7 +198,7 @@ def examples(
     return found
 
 
-def image_answer(
+def get_image_scores(
     submission: Submission, own: bool, split: str, references: str, offset: int, limit: int
 ) -> dict[str, Any]:
     """Return a range of image scores for the API.

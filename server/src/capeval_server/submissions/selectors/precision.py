@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from capeval_server.submissions.scoring.score_arrays import finite
 
-__all__ = ["shown", "shown_p"]
+__all__ = ["round_p_value", "shown"]
 
 # The usual precision in papers, also used on pages.
 _DIGITS, _DIGITS_OF_P = 3, 2
@@ -25,6 +25,6 @@ def shown(score: float | None, *, full: bool) -> float | None:
     return number if full or number is None else round(number, _DIGITS)
 
 
-def shown_p(value: float | None, *, full: bool) -> float | None:
+def round_p_value(value: float | None, *, full: bool) -> float | None:
     """Return a p-value as shown; the arguments are as in `shown`."""
     return value if full or value is None else round(value, _DIGITS_OF_P)

@@ -23,7 +23,7 @@ __all__ = [
     "SeenWorker",
     "ahead_of",
     "expected_wait",
-    "jobs",
+    "get_queue_status",
     "scoring_of",
     "workers_run",
 ]
@@ -80,7 +80,7 @@ class QueueStatus:
     by_hour: list[ScoredHour]
 
 
-def jobs(now: datetime) -> QueueStatus:
+def get_queue_status(now: datetime) -> QueueStatus:
     """Return the queue and the workers at a time of the database's clock."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(

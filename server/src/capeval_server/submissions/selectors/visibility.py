@@ -10,13 +10,13 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import organized_by
+from capeval_server.challenges.selectors.access import list_organized_challenges
 from capeval_server.submissions.models import Submission
 
-__all__ = ["own", "published", "visible"]
+__all__ = ["get_visible", "list_own", "list_published"]
 
 
-def own(user: User | AnonymousUser) -> QuerySet[Submission]:
+def list_own(user: User | AnonymousUser) -> QuerySet[Submission]:
     """Return the submissions of a user's teams."""
     found = Submission.objects.none()
     if user.pk:
@@ -24,7 +24,7 @@ def own(user: User | AnonymousUser) -> QuerySet[Submission]:
     return found.select_related("phase__challenge", "team", "user")
 
 
-def published(now: datetime) -> QuerySet[Submission]:
+def list_published(now: datetime) -> QuerySet[Submission]:
     """Return the submissions on public leaderboards, including human baselines."""
     shown = Phase.showing(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
@@ -38,7 +38,9 @@ def published(now: datetime) -> QuerySet[Submission]:
     return found.select_related("phase__challenge", "team", "baseline_of__split__challenge")
 
 
-def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
+def get_visible(
+    user: User | AnonymousUser, pk: Any, *, manages: bool = True
+) -> tuple[Submission, bool] | None:
     """Return a submission with whether it is the user's own, or None if not visible.
 
     Args:
@@ -46,10 +48,10 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
         pk: The submission's id.
         manages: Whether the user may also see it as an organizer.
     """
-    found = own(user).filter(pk=pk).first()
+    found = list_own(user).filter(pk=pk).first()
     if found is not None:
         return found, True
-    found = published(timezone.now()).filter(pk=pk).first()
+    found = list_published(timezone.now()).filter(pk=pk).first()
     if found is None and manages:
         found = _list_managed(user).filter(pk=pk).first()
     return None if found is None else (found, False)
@@ -57,5 +59,5 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 def _list_managed(user: User | AnonymousUser) -> QuerySet[Submission]:
     """Return submissions on leaderboards, also hidden ones, that a user organizes."""
-    standing = Submission.objects.filter(stands=True, phase__challenge__in=organized_by(user))
+    standing = Submission.objects.filter(stands=True, phase__challenge__in=list_organized_challenges(user))
     return standing.select_related("phase__challenge", "team")

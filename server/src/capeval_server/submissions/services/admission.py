@@ -14,11 +14,11 @@ from django.utils import timezone
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import BusyError, RateLimitError, UploadError
 from capeval_server.submissions.models import RefusedUpload, Submission
-from capeval_server.submissions.quotas.limits import spend
-from capeval_server.submissions.quotas.upload_locks import turn_of
+from capeval_server.submissions.quotas.limits import check_quota
+from capeval_server.submissions.quotas.upload_locks import lock_user_uploads
 from capeval_server.submissions.services import submit
 
-__all__ = ["Admission", "admitted"]
+__all__ = ["Admission", "admit_upload"]
 
 _WINDOW = timedelta(minutes=10)
 # Time until a retry while another upload is checked.
@@ -48,7 +48,7 @@ class Admission:
 
 
 @contextmanager
-def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterator[Admission]:
+def admit_upload(user: User, phase: Phase, *, size: int, key: str | None) -> Iterator[Admission]:
     """Admit an upload, and reject other uploads of the user until the context ends.
 
     Args:
@@ -68,7 +68,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
     team = submit.entrant(user, phase, arrived)
     if size > settings.REQUEST_BYTES:
         raise UploadError(f"the upload must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
-    with turn_of(user) as free:
+    with lock_user_uploads(user) as free:
         if not free:
             raise RateLimitError(
                 "another upload of yours is being checked: try again when it is done",
@@ -76,7 +76,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
             )
         _check_rate(user, arrived)
         if key is None or not Submission.objects.filter(user=user, idempotency_key=key).exists():
-            spend(team, phase, arrived)
+            check_quota(team, phase, arrived)
         admission = Admission(user, phase, arrived, key)
         try:
             yield admission

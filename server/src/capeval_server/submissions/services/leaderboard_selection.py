@@ -7,7 +7,7 @@ from django.db import transaction
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import SubmissionStateError
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.services.lifecycle import locked
+from capeval_server.submissions.services.lifecycle import lock_submission
 
 __all__ = ["mark", "set_standing"]
 
@@ -21,7 +21,7 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
         SubmissionStateError: The submission is not scored, or the results of its phase are final.
     """
     with transaction.atomic():
-        held = locked(submission, stands=stands)
+        held = lock_submission(submission, stands=stands)
         # Read again, with a lock: the results may become final at the same time.
         phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
         if phase is not None and phase.final is not None:

@@ -31,8 +31,8 @@ __all__ = [
     "delete_baseline",
     "ended",
     "fail",
-    "held_by",
-    "locked",
+    "lock_submission",
+    "lock_submission_of_job",
     "put_back",
     "rerun",
     "rerun_all",
@@ -48,7 +48,7 @@ ended = Signal()
 _State = Submission.State
 
 
-def locked(submission: Submission, *, stands: bool = False) -> Submission:
+def lock_submission(submission: Submission, *, stands: bool = False) -> Submission:
     """Return the current row of a submission, locked together with its team's row.
 
     The team's lock serializes changes of a team. If the submission is about to be shown on the leaderboard,
@@ -82,14 +82,14 @@ def _set_state(submission: Submission, state: str, **values: Any) -> None:
     submission.save(update_fields=["state", *values])
 
 
-def held_by(job: Job) -> Submission:
+def lock_submission_of_job(job: Job) -> Submission:
     """Return the submission of a job, and lock the submission and then the job.
 
     Raises:
         LostLeaseError: The submission no longer exists, or the worker no longer holds the job.
     """
     submission = Submission.objects.select_for_update(no_key=True).filter(pk=job.subject).first()
-    leases.locked(job)
+    leases.lock_job(job)
     if submission is None:
         raise leases.LostLeaseError
     return submission
@@ -108,7 +108,7 @@ def start(job: Job) -> Submission:
         LostLeaseError: The worker no longer holds the job.
     """
     with transaction.atomic():
-        submission = held_by(job)
+        submission = lock_submission_of_job(job)
         _set_state(submission, _State.RUNNING)
     return submission
 
@@ -120,7 +120,7 @@ def put_back(job: Job, log: str) -> None:
         job: The job.
         log: The reason why the attempt failed; empty if it did not fail.
     """
-    submission = held_by(job)
+    submission = lock_submission_of_job(job)
     _set_state(submission, _State.WAITING, log=_append_log(submission, job, log))
 
 
@@ -137,7 +137,7 @@ def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
         log: The full reason.
         costs: Whether the submission still counts for the quota, because its content caused the failure.
     """
-    submission = held_by(job)
+    submission = lock_submission_of_job(job)
     values = {"log": _append_log(submission, job, log), "reason": reason, "finished": timezone.now()}
     if not costs:
         values["counts_for_quota"] = False
@@ -175,7 +175,7 @@ def rerun(submission: Submission) -> None:
         SubmissionStateError: The submission is withdrawn.
     """
     with transaction.atomic():
-        now = locked(submission)
+        now = lock_submission(submission)
         if now.state == _State.WITHDRAWN:
             raise SubmissionStateError("a withdrawn submission can't be scored again")
         _rerun(now)
@@ -223,7 +223,7 @@ def withdraw(submission: Submission) -> Submission:
         SubmissionStateError: The submission failed.
     """
     with transaction.atomic():
-        now = locked(submission)
+        now = lock_submission(submission)
         if now.state == _State.FAILED:
             raise SubmissionStateError("a failed submission can't be withdrawn")
         _set_state(now, _State.WITHDRAWN, stands=False)

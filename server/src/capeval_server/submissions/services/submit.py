@@ -15,8 +15,8 @@ from django.utils import timezone
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import PhaseError, RepeatedKeyError, TeamError, UploadError
 from capeval_server.submissions.models import Submission, SubmissionFile
-from capeval_server.submissions.quotas.limits import spend
-from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.submissions.quotas.limits import check_quota
+from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
 from capeval_server.submissions.services import lifecycle
 from capeval_server.submissions.services.upload_files import Upload, read_upload
 from capeval_server.teams.models import Membership, Team
@@ -64,7 +64,7 @@ def submit(
     arrived = arrived or timezone.now()
     team = entrant(user, phase, arrived)
     _check_declared(phase, declared)
-    with unpacking():
+    with acquire_unpacking_slot():
         return _check_and_add(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
 
 
@@ -149,7 +149,7 @@ def _add_once(
         # Read again: an organizer may have changed it while the upload was checked.
         phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
         _check_open(phase, submission.created)
-        spend(team, phase, submission.created)
+        check_quota(team, phase, submission.created)
         lifecycle.add(submission)
         for row, content in files:
             row.file.save(_get_file_name(row), ContentFile(content), save=False)

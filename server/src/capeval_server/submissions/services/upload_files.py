@@ -9,7 +9,7 @@ from django.conf import settings
 import capeval
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError
-from capeval.errors.messages import images_problem
+from capeval.errors.messages import describe_image_mismatch
 from capeval.formats.io.archives import is_archive, is_zip, read_zip
 from capeval_server.challenges.models import Split
 from capeval_server.core.errors import UploadError
@@ -122,7 +122,7 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
         candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES, strict=True)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
-    problem = images_problem(candidates, images, f"split {split!r}", "a caption")
+    problem = describe_image_mismatch(candidates, images, f"split {split!r}", "a caption")
     if problem:
         raise UploadError(problem, entry=entry)
     limit = settings.CAPTION_CHARACTERS

@@ -15,13 +15,22 @@ from capeval_server.core.errors import TeamError
 from capeval_server.teams.models import Membership, Team
 from capeval_server.teams.services.enrollment import revoke_invitation
 
-__all__ = ["agree", "depart", "leave", "leave_all", "left", "owned", "pass_on", "remove"]
+__all__ = [
+    "get_owned_team",
+    "leave",
+    "leave_all",
+    "left",
+    "remove",
+    "remove_member",
+    "set_captions_consent",
+    "transfer_ownership",
+]
 
 # Sent with `membership`, before a member leaves a team or is removed, in the same transaction.
 left = Signal()
 
 
-def owned(user: User, challenge: Challenge) -> Team:
+def get_owned_team(user: User, challenge: Challenge) -> Team:
     """Return the team of a challenge that a user owns.
 
     Raises:
@@ -35,7 +44,7 @@ def owned(user: User, challenge: Challenge) -> Team:
     return found
 
 
-def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
+def set_captions_consent(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
     """Set whether the captions of a team's submissions on leaderboards are public.
 
     If the organizers publish the captions of all teams, this has no effect.
@@ -44,7 +53,7 @@ def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
         TeamError: The user owns no team.
     """
     with transaction.atomic():
-        team = _lock(owned(owner, challenge))
+        team = _lock(get_owned_team(owner, challenge))
         # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -59,7 +68,7 @@ def leave(user: User, challenge: Challenge) -> None:
         TeamError: The user is in no team.
     """
     with transaction.atomic():
-        if not depart(user, challenge):
+        if not remove_member(user, challenge):
             raise TeamError(f"{user.username!r} does not participate in this challenge")
 
 
@@ -70,7 +79,7 @@ def remove(owner: User, challenge: Challenge, name: str) -> None:
         TeamError: The user owns no team, or the member is not in it or is its owner.
     """
     with transaction.atomic():
-        team = _lock(owned(owner, challenge))
+        team = _lock(get_owned_team(owner, challenge))
         # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -79,18 +88,18 @@ def remove(owner: User, challenge: Challenge, name: str) -> None:
         member = team.memberships.select_related("user").filter(user__username=name).first()
         if member is None:
             raise TeamError(f"{name!r} is not a member of team {team.name!r}")
-        depart(member.user, challenge)
+        remove_member(member.user, challenge)
         revoke_invitation(team)
 
 
-def pass_on(owner: User, challenge: Challenge, name: str) -> None:
+def transfer_ownership(owner: User, challenge: Challenge, name: str) -> None:
     """Transfer the ownership of a team to another member.
 
     Raises:
         TeamError: The user owns no team, or the other user is not a member of it.
     """
     with transaction.atomic():
-        team = _lock(owned(owner, challenge))
+        team = _lock(get_owned_team(owner, challenge))
         members = Membership.objects.filter(team=team)
         if not members.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -100,7 +109,7 @@ def pass_on(owner: User, challenge: Challenge, name: str) -> None:
         members.filter(user__username=name).update(owner=True)
 
 
-def depart(user: User, challenge: Challenge) -> bool:
+def remove_member(user: User, challenge: Challenge) -> bool:
     """Remove a user from their team, in the caller's transaction.
 
     The ownership passes to the next member. A team without submissions is deleted with its last member.
@@ -122,7 +131,7 @@ def depart(user: User, challenge: Challenge) -> bool:
 def leave_all(*, instance: User, **_: object) -> None:
     """Remove a user from all teams, before the user is deleted."""
     for challenge in Challenge.objects.filter(memberships__user=instance).order_by("memberships__team"):
-        depart(instance, challenge)
+        remove_member(instance, challenge)
 
 
 def _settle_ownership(team: Team) -> None:

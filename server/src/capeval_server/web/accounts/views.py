@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from capeval_server.accounts.models import Token
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.core.errors import SuccessorError
 from capeval_server.web.accounts.forms import DeletionForm, TokenForm
 
@@ -45,12 +45,12 @@ def tokens(request: HttpRequest) -> HttpResponse:
         given = form.cleaned_data
         try:
             with transaction.atomic():
-                made = Token.issue(user_of(request).pk, given["name"], given["scope"], days=given["days"])
+                made = Token.issue(get_user(request).pk, given["name"], given["scope"], days=given["days"])
         except IntegrityError:
             form.add_error("name", "You already have a token with this name.")
         else:
             form = TokenForm()
-    shown = user_of(request).tokens.filter(revoked=None).order_by("-created", "-pk")
+    shown = get_user(request).tokens.filter(revoked=None).order_by("-created", "-pk")
     context = {"form": form, "made": made, "tokens": shown, "now": timezone.now()}
     return render(request, "account/tokens.html", context)
 
@@ -59,7 +59,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke one of the user's tokens."""
-    token = get_object_or_404(user_of(request).tokens, pk=pk, revoked=None)
+    token = get_object_or_404(get_user(request).tokens, pk=pk, revoked=None)
     token.revoke()
     messages.success(request, f"Token {token.name} has been revoked.")
     return redirect("accounts_tokens")
@@ -68,7 +68,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def delete(request: HttpRequest) -> HttpResponse:
     """Delete the user's account. Data of teams is kept."""
-    user = user_of(request)
+    user = get_user(request)
     form = DeletionForm(user, request.POST or None)
     if form.is_valid():
         pk = user.pk

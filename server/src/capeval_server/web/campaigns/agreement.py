@@ -10,19 +10,24 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
-from capeval_server.annotation.campaigns.effort import effort_of, ends_by_pair, measured_agreement
+from capeval_server.annotation.campaigns.effort import ends_by_pair, estimate_effort, measured_agreement
 from capeval_server.annotation.campaigns.progress import pace_of
-from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, agreements_of, captions_of
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.agreement import (
+    LEAST_OTHERS,
+    LIMIT,
+    measure_caption_agreement,
+    measure_question_agreement,
+)
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, ReviewRequest
-from capeval_server.annotation.responses.text_flags import UNLIKE, compare
+from capeval_server.annotation.responses.text_flags import UNLIKE, request_agreement_reviews
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import PlanForm
-from capeval_server.web.campaigns.presenters import counted, early_end
+from capeval_server.web.campaigns.presenters import early_end, format_count
 from capeval_server.web.histograms import histogram
-from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.hosting.common import add_success_message, form_status
 
 __all__ = ["agreement", "plan", "review_unlike"]
 
@@ -37,11 +42,11 @@ def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             campaign,
             "agreement",
             tab="agreement",
-            agreements=agreements_of(campaign),
+            agreements=measure_question_agreement(campaign),
             captions=None,
-            early=early_end(options_of(campaign)),
+            early=early_end(get_options(campaign)),
         )
-    captions = captions_of(campaign)
+    captions = measure_caption_agreement(campaign)
     unlike = captions.unlike
     asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
     context: dict[str, Any] = {
@@ -62,8 +67,8 @@ def review_unlike(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Request reviews of captions that differ too much from the others of their image."""
     if task_named(campaign.kind).choices:
         raise NotFoundError
-    number = compare(campaign)
-    tell(request, f"Sent {counted(number, 'caption')} to review.")
+    number = request_agreement_reviews(campaign)
+    add_success_message(request, f"Sent {format_count(number, 'caption')} to review.")
     return redirect("campaign_agreement", campaign.slug)
 
 
@@ -82,7 +87,7 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "concentration": "1",
     }
     begins["seconds"] = round(pace.seconds, 1) if pace.seconds else task.seconds
-    rate = options_of(campaign).pay_per_answer
+    rate = get_options(campaign).pay_per_answer
     if rate:
         begins["hourly"] = round(float(rate) * 3600 / begins["seconds"], 2)
     asked = {name: request.GET.get(name, value) for name, value in begins.items()}
@@ -100,7 +105,7 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         assumed = Agreement(
             yes=given.get("yes", 50) / 100, concentration=float(given.get("concentration", 1))
         )
-        effort = effort_of(campaign, prices, measured or assumed)
+        effort = estimate_effort(campaign, prices, measured or assumed)
     said = effort.forecast if effort else None
     context: dict[str, Any] = {"form": form, "effort": effort, "pace": pace, "measured": measured}
     if said:
@@ -108,7 +113,7 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             "width": f"{100 * said.width:.1f}",
             "difference": f"{100 * said.difference:.1f}",
             "yes": " or ".join(task.result.yes),
-            "early": early_end(options_of(campaign)),
-            "of": "pairs" if ends_by_pair(campaign, options_of(campaign)) else "items",
+            "early": early_end(get_options(campaign)),
+            "of": "pairs" if ends_by_pair(campaign, get_options(campaign)) else "items",
         }
     return show(request, campaign, "plan", tab="plan", **context, status=form_status(form))

@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
-from capeval_server.accounts.services.users import user_of
-from capeval_server.annotation.campaigns.lifecycle import managed
+from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
-from capeval_server.challenges.selectors.access import organizes
+from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import NotFoundError
 
 __all__ = ["View", "for_managers", "show", "worker_of"]
@@ -33,7 +33,7 @@ def for_managers(view: View) -> View:
     def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             raise NotFoundError
-        return view(request, managed(request.user, slug), **named)
+        return view(request, get_managed_campaign(request.user, slug), **named)
 
     return wrapper
 
@@ -46,8 +46,8 @@ def show(
         "campaign": campaign,
         "task": task_named(campaign.kind),
         "challenge": campaign.challenge,
-        "organizes": campaign.challenge is not None and organizes(user_of(request), campaign.challenge),
-        "to_review": moderation.queue(campaign).count(),
+        "organizes": campaign.challenge is not None and is_organizer(get_user(request), campaign.challenge),
+        "to_review": moderation.list_review_queue(campaign).count(),
         "now": timezone.now(),
         **context,
     }

@@ -17,24 +17,24 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns.creation import CampaignPreview, make_from_files, preview_files
-from capeval_server.annotation.campaigns.form_files import formed_files, unzipped
-from capeval_server.annotation.campaigns.lifecycle import managed_by
+from capeval_server.annotation.campaigns.form_files import build_campaign_files, unzip_images
+from capeval_server.annotation.campaigns.lifecycle import list_managed_campaigns
 from capeval_server.annotation.campaigns.progress import with_counts
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, TaskType
 from capeval_server.annotation.task_types.base import template_consent, template_text
 from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organized_by
+from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts
 from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.forms import NewCampaignForm, show_new_problem
 from capeval_server.web.campaigns.presenters import options_in_words
-from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import excerpt, to_html
 from capeval_server.web.presenters import title_and_rest
@@ -59,7 +59,7 @@ def _restrict_to_creators(view: View) -> View:
 
 
 def _can_create(request: HttpRequest) -> bool:
-    return makes_challenges(request.user) or organized_by(request.user).exists()
+    return may_create_challenges(request.user) or list_organized_challenges(request.user).exists()
 
 
 @never_cache
@@ -67,7 +67,7 @@ def campaigns(request: HttpRequest) -> HttpResponseBase:
     """List the campaigns that a user manages or, if there are none, can create."""
     if not isinstance(request.user, User):
         raise NotFoundError
-    found = managed_by(request.user)
+    found = list_managed_campaigns(request.user)
     if not (_can_create(request) or found.exists()):
         raise NotFoundError
     return _show_list(request, found)
@@ -98,7 +98,7 @@ def _describe_template(text: str) -> dict[str, str]:
 
 def _get_challenge(request: HttpRequest) -> Challenge | None:
     """Return the challenge in the query string, if the user organizes it."""
-    return organized_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
+    return list_organized_challenges(request.user).filter(slug=request.GET.get("challenge", "")).first()
 
 
 def _get_task_type(text: str) -> TaskType:
@@ -113,7 +113,7 @@ def _get_task_type(text: str) -> TaskType:
 @_restrict_to_creators
 def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     """Show the form for a new campaign, and preview the campaign."""
-    task, user = _get_task_type(text), user_of(request)
+    task, user = _get_task_type(text), get_user(request)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     challenge = _get_challenge(request)
     begins = {
@@ -150,10 +150,10 @@ def _build_files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
     given = form.cleaned_data
     pictures = None
     if "pictures" in given:
-        pictures = unzipped(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
+        pictures = unzip_images(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
     about = {name: given[name] for name in ("slug", "title", "challenge", "instructions", "consent")}
     about |= {"kind": task.name, "quiz": given.get("quiz", "")}
-    return formed_files(
+    return build_campaign_files(
         about, form.options(), items=given["items"].read(), rules=form.rules(), pictures=pictures
     )
 
@@ -190,15 +190,15 @@ def preview_texts(request: HttpRequest) -> HttpResponse:
 @require_POST
 def apply_new(request: HttpRequest) -> HttpResponse:
     """Create the campaign that was previewed."""
-    form, user = ConfirmUploadForm(request.POST), user_of(request)
+    form, user = ConfirmUploadForm(request.POST), get_user(request)
     if form.is_valid():
         try:
             data = drafts.read_draft(user, None, _DRAFT_KIND, form.cleaned_data["sha256"])
-            made = make_from_files(user, unzipped(data, limit=2 * settings.UNPACKED_BYTES))
+            made = make_from_files(user, unzip_images(data, limit=2 * settings.UNPACKED_BYTES))
         except CapevalError as error:
             messages.error(request, f"The campaign was not created: {error}.")
         else:
             drafts.drop_draft(user, None, _DRAFT_KIND)
-            tell(request, "Created the campaign. Open it to start assigning items.")
+            add_success_message(request, "Created the campaign. Open it to start assigning items.")
             return redirect("campaign", made.slug)
     return redirect("campaign_new")

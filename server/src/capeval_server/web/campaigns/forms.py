@@ -15,7 +15,7 @@ from capeval_server.annotation.task_types.quiz import quizzes
 from capeval_server.annotation.text_rules.rules import LEVELS, RULES
 from capeval_server.annotation.workers.enrollment import MOST_INVITES
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.challenges.selectors.access import makes_challenges, organized_by
+from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 
 __all__ = [
     "AnswersForm",
@@ -105,8 +105,8 @@ class NewCampaignForm(_OptionsForm):
 
     def __init__(self, user: User, task: TaskType, *arguments: Any, **options: Any) -> None:
         super().__init__(CampaignOptions.described(task), *arguments, **options)
-        challenges = organized_by(user).order_by("title").values_list("slug", "title")
-        none = [("", "None")] if makes_challenges(user) else []
+        challenges = list_organized_challenges(user).order_by("title").values_list("slug", "title")
+        none = [("", "None")] if may_create_challenges(user) else []
         self.fields["challenge"].required = not none
         cast(forms.ChoiceField, self.fields["challenge"]).choices = [*none, *challenges]
         defaults = CampaignOptions.of_kind(task.name)
@@ -253,7 +253,7 @@ class UseForm(forms.Form):
     def __init__(self, user: User, splits: list[str], *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         cast(forms.ChoiceField, self.fields["split"]).choices = [(name, name) for name in splits]
-        sets = ReferenceSet.objects.filter(split__challenge__in=organized_by(user).values("pk"))
+        sets = ReferenceSet.objects.filter(split__challenge__in=list_organized_challenges(user).values("pk"))
         cast(forms.ChoiceField, self.fields["references"]).choices = [
             (str(one.pk), f"{one.split.challenge.title}: {one.split.name}, {one.name}")
             for one in sets.select_related("split__challenge").order_by("split__challenge__title", "pk")

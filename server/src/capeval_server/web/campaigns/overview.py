@@ -11,13 +11,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.progress import classes_of, items_with_counts, pace_of, progress_of
+from capeval_server.annotation.campaigns.progress import classes_of, get_progress, items_with_counts, pace_of
 from capeval_server.annotation.campaigns.progress_plot import progress_plot
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
-from capeval_server.annotation.responses.adaptive_sampling import latest_choice
+from capeval_server.annotation.responses.adaptive_sampling import get_latest_choice
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
@@ -28,7 +28,7 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import AnswersForm, QualityForm, ReasonForm
 from capeval_server.web.campaigns.presenters import ACTIONS, options_in_words, pace_in_words
-from capeval_server.web.hosting.common import form_status, paged, tell
+from capeval_server.web.hosting.common import add_success_message, form_status, paginate
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 
@@ -43,13 +43,13 @@ def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpResponse:
-    task, options = task_named(campaign.kind), options_of(campaign)
+    task, options = task_named(campaign.kind), get_options(campaign)
     texts = latest_texts(campaign)
     title, rest = title_and_rest(texts.instructions)
     trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
     pace = pace_of(campaign)
     context = {
-        "progress": progress_of(campaign),
+        "progress": get_progress(campaign),
         "pace": pace,
         "forecast": pace_in_words(pace, is_open=campaign.state == Campaign.State.OPEN),
         "classes": classes_of(campaign),
@@ -60,7 +60,7 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
         ],
         "trial": trial.count(),
         "options": options_in_words(task, options),
-        "next": latest_choice(campaign),
+        "next": get_latest_choice(campaign),
         "number": texts.number,
         "heading": title,
         "instructions": to_html(rest),
@@ -83,11 +83,11 @@ def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         return _show_overview(request, campaign, reason=form)
     try:
         reason = form.cleaned_data.get("reason", "")
-        now = lifecycle.change_state(user_of(request), campaign, wanted, reason=reason)
+        now = lifecycle.change_state(get_user(request), campaign, wanted, reason=reason)
     except CapevalError as error:
         messages.error(request, f"Nothing changed: {error}.")
     else:
-        tell(request, f"The campaign is now: {now.get_state_display()}.")
+        add_success_message(request, f"The campaign is now: {now.get_state_display()}.")
     return redirect("campaign", campaign.slug)
 
 
@@ -98,11 +98,11 @@ def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = AnswersForm(request.POST)
     if form.is_valid():
         try:
-            lifecycle.set_answers(user_of(request), campaign, form.cleaned_data["answers"])
+            lifecycle.set_answers(get_user(request), campaign, form.cleaned_data["answers"])
         except CapevalError as error:
             form.add_error("answers", str(error))
         else:
-            tell(request, "Saved.")
+            add_success_message(request, "Saved.")
             return redirect("campaign", campaign.slug)
     return _show_overview(request, campaign, form=form)
 
@@ -116,13 +116,13 @@ def quality_settings(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = QualityForm(task, *sent, initial=lifecycle.quality_settings(campaign))
     if form.is_valid():
         try:
-            now = lifecycle.set_quality(user_of(request), campaign, form.cleaned_data)
+            now = lifecycle.set_quality(get_user(request), campaign, form.cleaned_data)
         except CapevalError as error:
             for problem in str(error).split("; "):
                 name, _, message = problem.partition(": ")
                 form.add_error(name, message)
         else:
-            tell(request, "Quality settings saved.")
+            add_success_message(request, "Quality settings saved.")
             return redirect("campaign_quality", now.slug)
     context = {
         "form": form,
@@ -177,7 +177,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         rows = rows.filter(is_training=True)
     elif which == "repeats":
         rows = rows.filter(repeats__isnull=False)
-    context = {"which": which, "choices": _FILTERS, **paged(request, rows)}
+    context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
     context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
     return show(request, campaign, "items", tab="items", **context)
 
@@ -189,11 +189,11 @@ def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     found = get_object_or_404(campaign.items, pk=pk)
     out = request.POST.get("held") == "on"
     try:
-        names = moderation.hold(user_of(request), found, held=out, reason=request.POST.get("reason", ""))
+        names = moderation.set_hold(get_user(request), found, held=out, reason=request.POST.get("reason", ""))
     except CapevalError as error:
         messages.error(request, f"Nothing changed: {error}.")
         return redirect("campaign_items", campaign.slug)
-    tell(request, f"The item {found.key} is {'on hold' if out else 'released'}.")
+    add_success_message(request, f"The item {found.key} is {'on hold' if out else 'released'}.")
     if out and names:
-        tell(request, f"Existing releases still contain its answers: {', '.join(names)}.")
+        add_success_message(request, f"Existing releases still contain its answers: {', '.join(names)}.")
     return redirect("campaign_items", campaign.slug)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from capeval_server.annotation.campaigns.progress import FEWEST_TO_FORECAST, PACE_DAYS, Pace
-from capeval_server.annotation.core.option_texts import counted, render_sentence
+from capeval_server.annotation.core.option_texts import format_count, render_sentence
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TaskType
 
-__all__ = ["ACTIONS", "counted", "early_end", "options_in_words", "pace_in_words"]
+__all__ = ["ACTIONS", "early_end", "format_count", "options_in_words", "pace_in_words"]
 
 _State = Campaign.State
 
@@ -63,7 +63,7 @@ def pace_in_words(pace: Pace, *, is_open: bool) -> str:
         return ""
     if not pace.recent:
         return f"No answers in the last {PACE_DAYS} days."
-    found = f"{counted(pace.recent, 'answer')} in the last {_describe_period(pace.recent_hours)}"
+    found = f"{format_count(pace.recent, 'answer')} in the last {_describe_period(pace.recent_hours)}"
     if not is_open:
         return f"{found}."
     if pace.recent < FEWEST_TO_FORECAST:
@@ -82,7 +82,8 @@ def _describe_period(hours: int) -> str:
 def _describe_duration(hours: float) -> str:
     if hours < 1:
         return "less than an hour"
-    return f"about {counted(round(hours), 'hour') if hours < 48 else counted(round(hours / 24), 'day')}"
+    duration = format_count(round(hours), "hour") if hours < 48 else format_count(round(hours / 24), "day")
+    return f"about {duration}"
 
 
 def options_in_words(task: TaskType, options: CampaignOptions) -> list[str]:

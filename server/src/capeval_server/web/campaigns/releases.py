@@ -12,14 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.challenges.selectors.access import makes_challenges, organized_by
+from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.hosting.services import drafts, settings
 from capeval_server.hosting.services.definition_files import preview_files
@@ -28,7 +28,7 @@ from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import FreezeForm, UseForm
 from capeval_server.web.hosting import presenters
-from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.common import show as show_to_organizers
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
@@ -52,24 +52,26 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         except CapevalError as error:
             form.add_error(_find_field(str(error)), str(error))
         else:
-            tell(request, f"Froze the release {made.name} with {made.responses.count():,} answers.")
+            add_success_message(
+                request, f"Froze the release {made.name} with {made.responses.count():,} answers."
+            )
             return redirect("campaign_releases", campaign.slug)
     found = [
         {
             "release": one,
             "answers": one.responses.count(),
-            "changed": stored.changed_since(one),
-            "splits": [] if judged else stored.splits_of(one),
+            "changed": stored.count_outdated_answers(one),
+            "splits": [] if judged else stored.list_splits(one),
         }
         for one in campaign.releases.order_by("-time", "-pk")
     ]
-    user = user_of(request)
+    user = get_user(request)
     context = {
         "form": form,
         "releases": found,
         "judged": judged,
-        "makes": makes_challenges(user),
-        "uses": not judged and organized_by(user).exists(),
+        "makes": may_create_challenges(user),
+        "uses": not judged and list_organized_challenges(user).exists(),
     }
     return show(request, campaign, "releases", tab="releases", **context, status=form_status(form))
 
@@ -79,13 +81,13 @@ def _freeze(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> 
     options = {name: given[name] for name in names if name in given}
     file = given.get("plans")
     if not file:
-        return stored.freeze(user_of(request), campaign, given["name"], **options)
+        return stored.freeze(get_user(request), campaign, given["name"], **options)
     with tempfile.TemporaryDirectory() as folder:
         # Error messages contain the file name, so the original name is kept.
         plans = Path(folder) / Path(file.name).name
         plans.write_bytes(file.read())
         try:
-            return stored.freeze(user_of(request), campaign, given["name"], plans=plans, **options)
+            return stored.freeze(get_user(request), campaign, given["name"], plans=plans, **options)
         except CapevalError as error:
             raise CampaignError(str(error).replace(f"{folder}/", "")) from None
 
@@ -112,7 +114,7 @@ def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     except CapevalError as error:
         messages.error(request, f"The release {name} has changed since it was frozen: {error}.")
     else:
-        tell(request, f"Verified the release {name}: all {number} files are unchanged.")
+        add_success_message(request, f"Verified the release {name}: all {number} files are unchanged.")
     return redirect("campaign_releases", campaign.slug)
 
 
@@ -125,7 +127,7 @@ def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespons
     """
     place = stored.folder_of(_get_release(campaign, name)).parent
     what = f"downloaded the release {name} of the campaign {campaign.slug}"
-    record(user_of(request), campaign.challenge, what)
+    record(get_user(request), campaign.challenge, what)
     return _send_folder(place, f"{campaign.slug}-{name}.zip")
 
 
@@ -142,7 +144,7 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
             messages.error(request, f"The results cannot be downloaded: {error}.")
             return redirect("campaign_releases", campaign.slug)
         record(
-            user_of(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
+            get_user(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
         )
         return _send_folder(Path(folder), f"{campaign.slug}-results.zip")
 
@@ -160,8 +162,8 @@ def _send_folder(folder: Path, name: str) -> FileResponse:
 @require_POST
 def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Preview a new challenge with a release as its references."""
-    user = user_of(request)
-    if not makes_challenges(user):
+    user = get_user(request)
+    if not may_create_challenges(user):
         raise NotFoundError
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -184,10 +186,10 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 @for_managers
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Preview a release as the next version of a reference set."""
-    release, user = _get_release(campaign, name), user_of(request)
+    release, user = _get_release(campaign, name), get_user(request)
     if _is_judged(campaign):
         raise NotFoundError
-    form = UseForm(user, stored.splits_of(release), request.POST or None)
+    form = UseForm(user, stored.list_splits(release), request.POST or None)
     if form.is_valid():
         entry = ReferenceSet.objects.select_related("split__challenge").get(
             pk=form.cleaned_data["references"]

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import TaskType, task_named
@@ -21,7 +21,7 @@ from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import ReviewForm
-from capeval_server.web.hosting.common import tell
+from capeval_server.web.hosting.common import add_success_message
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 
@@ -40,8 +40,8 @@ def reviews(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 def _list_waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
     """Return the answers that this user can review."""
-    own = Response.objects.filter(item__campaign=campaign, participation__worker__user=user_of(request))
-    return moderation.queue(campaign).exclude(pk__in=own.values("pk"))
+    own = Response.objects.filter(item__campaign=campaign, participation__worker__user=get_user(request))
+    return moderation.list_review_queue(campaign).exclude(pk__in=own.values("pk"))
 
 
 def _show_reviews(
@@ -93,13 +93,13 @@ def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
         given = form.cleaned_data
         try:
             moderation.review(
-                user_of(request), found, given["verdict"], reason=given["reason"], note=given["note"]
+                get_user(request), found, given["verdict"], reason=given["reason"], note=given["note"]
             )
         except CapevalError as error:
             form.add_error("reason", str(error))
         else:
             fine = given["verdict"] == "fine"
-            tell(
+            add_success_message(
                 request,
                 "Accepted the answer." if fine else "Rejected the answer. The item goes to another worker.",
             )

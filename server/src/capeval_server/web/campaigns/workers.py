@@ -11,18 +11,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Participation
-from capeval_server.annotation.responses.content_warnings import warned_of
+from capeval_server.annotation.responses.content_warnings import count_warned_images
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.review.worker_summaries import summaries_of
+from capeval_server.annotation.review.worker_summaries import summarize_workers
 from capeval_server.annotation.workers import enrollment, training
 from capeval_server.annotation.workers.payments import payments_csv
 from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.common import for_managers, show, worker_of
 from capeval_server.web.campaigns.forms import InviteForm, ReasonForm
-from capeval_server.web.campaigns.presenters import counted
-from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.campaigns.presenters import format_count
+from capeval_server.web.hosting.common import add_success_message, form_status
 
 __all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
 
@@ -43,7 +43,7 @@ def _show_workers(
         campaign,
         "workers",
         tab="workers",
-        workers=summaries_of(campaign),
+        workers=summarize_workers(campaign),
         invited=waiting,
         form=form,
         links=links or [],
@@ -58,7 +58,7 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = InviteForm(request.POST)
     links: list[str] = []
     if form.is_valid():
-        tokens = enrollment.invite(user_of(request), campaign, form.cleaned_data["number"])
+        tokens = enrollment.invite(get_user(request), campaign, form.cleaned_data["number"])
         links = [
             request.build_absolute_uri(reverse("annotate_enter", args=(campaign.slug, token)))
             for token in tokens
@@ -76,7 +76,7 @@ def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
 def _show_worker(
     request: HttpRequest, campaign: Campaign, participation: Participation, form: ReasonForm
 ) -> HttpResponse:
-    rows = summaries_of(campaign)
+    rows = summarize_workers(campaign)
     summary = next((one for one in rows if one.participation.pk == participation.pk), None)
     return show(
         request,
@@ -85,7 +85,7 @@ def _show_worker(
         tab="workers",
         participation=participation,
         summary=summary,
-        warned=warned_of(participation),
+        warned=count_warned_images(participation),
         effect=moderation.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),
         blocked=participation.stage == Participation.Stage.BLOCKED,
@@ -102,8 +102,8 @@ def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
     """Block a worker. Their answers no longer count."""
 
     def done(participation: Participation, reason: str) -> str:
-        _, effect = moderation.block(user_of(request), participation, reason)
-        return f"Blocked the worker. {counted(effect.answers, 'answer')} excluded."
+        _, effect = moderation.block(get_user(request), participation, reason)
+        return f"Blocked the worker. {format_count(effect.answers, 'answer')} excluded."
 
     return _act_with_reason(request, campaign, pseudonym, done)
 
@@ -117,8 +117,8 @@ def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespon
         exclusion = participation.exclusions.filter(lifted=None).first()
         if exclusion is None:
             raise CampaignError("this worker is not blocked")
-        number = moderation.lift(user_of(request), exclusion, reason)
-        return f"Lifted the block. {counted(number, 'answer')} restored."
+        number = moderation.unblock(get_user(request), exclusion, reason)
+        return f"Lifted the block. {format_count(number, 'answer')} restored."
 
     return _act_with_reason(request, campaign, pseudonym, done)
 
@@ -129,7 +129,7 @@ def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
     """Resume a worker after a pause for failed attention checks."""
 
     def done(participation: Participation, reason: str) -> str:
-        training.resume(user_of(request), participation, reason)
+        training.resume(get_user(request), participation, reason)
         return "Resumed the worker."
 
     return _act_with_reason(request, campaign, pseudonym, done)
@@ -147,7 +147,7 @@ def _act_with_reason(
         except CapevalError as error:
             form.add_error("reason", str(error))
         else:
-            tell(request, said)
+            add_success_message(request, said)
             return redirect("campaign_worker", campaign.slug, pseudonym)
     return _show_worker(request, campaign, participation, form)
 
@@ -160,8 +160,8 @@ def revoke(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
     if request.POST.get("confirm") != "on":
         messages.error(request, "Nothing changed: please confirm that you want to revoke the link.")
     else:
-        enrollment.revoke(user_of(request), participation)
-        tell(request, "Revoked the worker's link. Their answers are kept.")
+        enrollment.revoke(get_user(request), participation)
+        add_success_message(request, "Revoked the worker's link. Their answers are kept.")
     return redirect("campaign_worker", campaign.slug, pseudonym)
 
 
@@ -169,7 +169,7 @@ def revoke(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
 @require_safe
 def payments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Export the payments due to workers as CSV."""
-    text = payments_csv(user_of(request), campaign)
+    text = payments_csv(get_user(request), campaign)
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="payments-{campaign.slug}.csv"'
     return answer

@@ -12,24 +12,24 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services import drafts, final_results, settings
 from capeval_server.hosting.services.definition_files import apply_files, preview_files
 from capeval_server.hosting.services.description import describe_phase, fingerprint, to_toml
-from capeval_server.hosting.services.new_challenge import formed_zip, sample_zip
+from capeval_server.hosting.services.new_challenge import build_challenge_zip, sample_zip
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
+    add_success_message,
+    errors_as_message,
     errors_in_form,
-    errors_told,
     for_makers,
     for_organizers,
     form_status,
     show,
-    tell,
 )
 from capeval_server.web.hosting.presenters import in_words
 
@@ -59,14 +59,14 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
         wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
         try:
-            changed = settings.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
+            changed = settings.edit_about(get_user(request), challenge, wanted, seen=given["seen"])
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
             shown = {"fields": fields, "current": about, "phases": _list_phases(challenge)}
             return _show_conflict(request, challenge, error, form, "edit", **shown)
         else:
-            tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
+            add_success_message(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
     shown = {"form": form, "fields": fields, "phases": _list_phases(challenge)}
     return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
@@ -108,7 +108,7 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
         given = form.cleaned_data["seen"] if found else None
         try:
-            changed = settings.edit_phase(user_of(request), challenge, wanted, seen=given)
+            changed = settings.edit_phase(get_user(request), challenge, wanted, seen=given)
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
@@ -116,7 +116,7 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
         else:
             name = wanted["name"]
             done = "Saved" if found else "Added"
-            tell(request, f"{done} phase {name}." if changed else "Nothing changed.")
+            add_success_message(request, f"{done} phase {name}." if changed else "Nothing changed.")
             return redirect("organizer_phase", challenge.slug, name)
     problem = final_results.problem_of(found) if found else ""
     shown = {"form": form, "phase": found, "not_final": problem}
@@ -131,9 +131,9 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
     if request.POST.get("confirm") != "on":
         messages.error(request, "Nothing changed: please confirm that this cannot be undone.")
         return redirect("organizer_phase", challenge.slug, phase)
-    with errors_told(request, "Nothing changed: "):
-        final_results.make_final(user_of(request), found)
-        tell(request, f"The results of phase {phase} are now final.")
+    with errors_as_message(request, "Nothing changed: "):
+        final_results.make_final(get_user(request), found)
+        add_success_message(request, f"The results of phase {phase} are now final.")
     return redirect("organizer_phase", challenge.slug, phase)
 
 
@@ -163,7 +163,7 @@ def _show_files(request: HttpRequest, challenge: Challenge | None) -> HttpRespon
 def _prepare_preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> dict[str, Any]:
     """Store a zip until it is confirmed, and return the context of its preview."""
     preview = preview_files(challenge, [data])
-    sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
+    sha256 = drafts.keep_draft(get_user(request), challenge, "files", data)
     confirm = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
     return {"confirm": confirm, "preview": preview, "sections": in_words(preview.changes)}
 
@@ -182,7 +182,7 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
         try:
             context = {
                 "challenge": None,
-                **_prepare_preview(request, None, formed_zip(form.cleaned_data, files)),
+                **_prepare_preview(request, None, build_challenge_zip(form.cleaned_data, files)),
             }
         except CapevalError as error:
             forms.show_new_problem(form, str(error))
@@ -216,14 +216,14 @@ def apply_new(request: HttpRequest) -> HttpResponse:
 
 def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     form = forms.ConfirmUploadForm(request.POST)
-    user = user_of(request)
+    user = get_user(request)
     if form.is_valid():
         given = form.cleaned_data
-        with errors_told(request, "Nothing changed: "):
+        with errors_as_message(request, "Nothing changed: "):
             data = drafts.read_draft(user, challenge, "files", given["sha256"])
             changed = apply_files(user, challenge, [data], seen=given["seen"])
             drafts.drop_draft(user, challenge, "files")
-            tell(
+            add_success_message(
                 request,
                 "Changed the challenge." if challenge else "Created the challenge.",
             )

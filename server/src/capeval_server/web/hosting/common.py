@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from capeval.errors import CapevalError
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organized
+from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
 from capeval_server.core.errors import NotFoundError
 from capeval_server.submissions.models import Result
 
@@ -30,14 +30,14 @@ __all__ = [
     "PAGE",
     "View",
     "actions_of",
+    "add_success_message",
+    "errors_as_message",
     "errors_in_form",
-    "errors_told",
     "for_makers",
     "for_organizers",
     "form_status",
-    "paged",
+    "paginate",
     "show",
-    "tell",
 ]
 
 PAGE = 50
@@ -55,7 +55,7 @@ def for_organizers(view: View) -> View:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        return view(request, organized(request.user, slug), **named)
+        return view(request, get_organized_challenge(request.user, slug), **named)
 
     return wrapper
 
@@ -66,7 +66,7 @@ def for_makers(view: View) -> View:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest) -> HttpResponseBase:
-        if not makes_challenges(request.user):
+        if not may_create_challenges(request.user):
             raise NotFoundError
         return view(request)
 
@@ -91,7 +91,7 @@ def actions_of(challenge: Challenge) -> QuerySet[Action]:
     return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
 
 
-def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
+def paginate(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
     """Return the requested page, nearby page numbers, and the rest of the query."""
     found = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     asked = request.GET.copy()
@@ -100,7 +100,7 @@ def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
     return {"found": found, "numbers": numbers, "query": asked.urlencode()}
 
 
-def tell(request: HttpRequest, text: str) -> None:
+def add_success_message(request: HttpRequest, text: str) -> None:
     """Show a success message on the next page."""
     messages.success(request, text)
 
@@ -115,7 +115,7 @@ def errors_in_form(form: forms.Form, field: str | None = None) -> Iterator[None]
 
 
 @contextmanager
-def errors_told(request: HttpRequest, before: str = "") -> Iterator[None]:
+def errors_as_message(request: HttpRequest, before: str = "") -> Iterator[None]:
     """Show an error as a message on the next page.
 
     Args:

@@ -10,8 +10,8 @@ from django import forms
 
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS, Metric
-from capeval.metrics.options import MetricOption, metric_options
-from capeval.metrics.registry import canonical_name, named
+from capeval.metrics.options import MetricOption, list_metric_options
+from capeval.metrics.registry import get_metric, normalize_name
 
 __all__ = ["MetricsField", "list_scores"]
 
@@ -54,7 +54,7 @@ def _list_open_options(name: str) -> dict[str, tuple[MetricOption, str]]:
     fixed = metric.variants.get(name, {})
     return {
         option.name: (option, option.show(getattr(made, option.name)))
-        for option in metric_options(metric).values()
+        for option in list_metric_options(metric).values()
         if option.name not in fixed
     }
 
@@ -149,15 +149,15 @@ class MetricsField(forms.Field):
         made = []
         for metric, sent in (value or {}).items():
             try:
-                name = canonical_name(metric)
+                name = normalize_name(metric)
                 defaults = _list_open_options(name)
                 changed = [
                     f"{option}={text}"
                     for option, text in sent.items()
                     if text.strip() not in ("", defaults[option][1])
                 ]
-                made.append(canonical_name(f"{name}({','.join(changed)})"))
-                named(made[-1])
+                made.append(normalize_name(f"{name}({','.join(changed)})"))
+                get_metric(made[-1])
             except OptionError as error:
                 raise forms.ValidationError(f"{metric}: {error}") from None
         return made

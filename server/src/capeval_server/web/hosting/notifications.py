@@ -9,12 +9,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
 from capeval_server.notifications import services, webhooks
 from capeval_server.notifications.models import Delivery, Webhook
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import PAGE, errors_in_form, for_organizers, form_status, show, tell
+from capeval_server.web.hosting.common import (
+    PAGE,
+    add_success_message,
+    errors_in_form,
+    for_organizers,
+    form_status,
+    show,
+)
 
 __all__ = ["add_webhook", "notices", "remove_webhook", "take_back"]
 
@@ -26,8 +33,8 @@ def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         with errors_in_form(form):
-            services.announce(user_of(request), challenge, given["title"], given["text"])
-            tell(request, "Published the announcement. It will be mailed to participants.")
+            services.announce(get_user(request), challenge, given["title"], given["text"])
+            add_success_message(request, "Published the announcement. It will be mailed to participants.")
             return redirect("organizer_notices", challenge.slug)
     return _show(request, challenge, form, forms.WebhookForm())
 
@@ -59,8 +66,10 @@ def _show(
 @require_POST
 def take_back(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Remove an announcement."""
-    services.take_back(user_of(request), get_object_or_404(challenge.announcements, pk=pk))
-    tell(request, "Removed the announcement. Emails that were already sent cannot be recalled.")
+    services.delete_announcement(get_user(request), get_object_or_404(challenge.announcements, pk=pk))
+    add_success_message(
+        request, "Removed the announcement. Emails that were already sent cannot be recalled."
+    )
     return redirect("organizer_notices", challenge.slug)
 
 
@@ -71,7 +80,7 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form, made = forms.WebhookForm(request.POST), None
     if form.is_valid():
         with errors_in_form(form, "url"):
-            made = webhooks.add(user_of(request), challenge, form.cleaned_data["url"])
+            made = webhooks.add(get_user(request), challenge, form.cleaned_data["url"])
             form = forms.WebhookForm()
     return _show(request, challenge, forms.AnnouncementForm(), form, made)
 
@@ -80,6 +89,6 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @require_POST
 def remove_webhook(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Remove a webhook."""
-    webhooks.remove(user_of(request), get_object_or_404(challenge.webhooks, pk=pk))
-    tell(request, "Removed the webhook.")
+    webhooks.remove(get_user(request), get_object_or_404(challenge.webhooks, pk=pk))
+    add_success_message(request, "Removed the webhook.")
     return redirect("organizer_notices", challenge.slug)

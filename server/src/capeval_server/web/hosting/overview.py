@@ -8,17 +8,25 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.audit.models import Export
 from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import ConflictError
-from capeval_server.hosting.jobs import ask_for_export, opened_export
+from capeval_server.hosting.jobs import open_export, request_export
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
 from capeval_server.hosting.services import moderation
-from capeval_server.http.range_requests import goes_on, sent
+from capeval_server.http.range_requests import is_continuation, send_range
 from capeval_server.submissions.models import UNFINISHED
-from capeval_server.web.hosting.common import FAILURES, LATEST, actions_of, for_organizers, paged, show, tell
+from capeval_server.web.hosting.common import (
+    FAILURES,
+    LATEST,
+    actions_of,
+    add_success_message,
+    for_organizers,
+    paginate,
+    show,
+)
 
 __all__ = ["export_page", "overview_page", "trail"]
 
@@ -53,21 +61,21 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @require_safe
 def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Show the audit log of the challenge."""
-    return show(request, challenge, "trail", tab="trail", **paged(request, actions_of(challenge)))
+    return show(request, challenge, "trail", tab="trail", **paginate(request, actions_of(challenge)))
 
 
 @for_organizers
 def export_page(request: HttpRequest, challenge: Challenge) -> HttpResponseBase:
     """Start an export of the whole challenge (POST), or download it as a zip (GET)."""
-    user = user_of(request)
+    user = get_user(request)
     if request.method == "POST":
-        ask_for_export(user, challenge)
-        tell(request, "The export is being prepared.")
+        request_export(user, challenge)
+        add_success_message(request, "The export is being prepared.")
         return redirect(f"{reverse('organizer_overview', args=(challenge.slug,))}#export")
     try:
-        found, file = opened_export(user, challenge, again=goes_on(request))
+        found, file = open_export(user, challenge, again=is_continuation(request))
     except ConflictError as error:
         messages.error(request, f"{error}.")
         return redirect(f"{reverse('organizer_overview', args=(challenge.slug,))}#export")
     name = f"{challenge.slug}-{found.created:%Y-%m-%d}.zip"
-    return sent(request, file, name, size=found.size, etag=f'"{found.pk.hex}"')
+    return send_range(request, file, name, size=found.size, etag=f'"{found.pk.hex}"')

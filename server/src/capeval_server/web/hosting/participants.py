@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.services import moderation
@@ -20,13 +20,13 @@ from capeval_server.web.hosting.common import (
     LATEST,
     PAGE,
     actions_of,
+    add_success_message,
+    errors_as_message,
     errors_in_form,
-    errors_told,
     for_organizers,
     form_status,
-    paged,
+    paginate,
     show,
-    tell,
 )
 
 __all__ = ["organizers", "participants", "remove_organizer", "team", "teams"]
@@ -45,8 +45,8 @@ _MESSAGES = {
 def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """List the teams with their members and quota usage."""
     listed = challenge.teams.prefetch_related("memberships__user").order_by("name")
-    listing = paged(request, listed)
-    uses = overview.use_of(challenge, listing["found"].object_list)
+    listing = paginate(request, listed)
+    uses = overview.list_quota_usage(challenge, listing["found"].object_list)
     return show(request, challenge, "teams", tab="teams", teams=uses, **listing)
 
 
@@ -61,11 +61,11 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
             given = form.cleaned_data
             chosen = challenge.phases.get(name=given["phase"])
             moderation.raise_quota(
-                user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
+                get_user(request), found, chosen, per_day=given["per_day"], total=given["total"]
             )
-            tell(request, f"Changed the team's quota in phase {chosen.name}.")
+            add_success_message(request, f"Changed the team's quota in phase {chosen.name}.")
             return redirect("organizer_team", challenge.slug, pk)
-    (use,) = overview.use_of(challenge, [found])
+    (use,) = overview.list_quota_usage(challenge, [found])
     return show(
         request,
         challenge,
@@ -97,7 +97,7 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.ParticipantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form):
-            tell(request, _perform(user_of(request), challenge, form.cleaned_data))
+            add_success_message(request, _perform(get_user(request), challenge, form.cleaned_data))
             return redirect("organizer_participants", challenge.slug)
     return show(
         request,
@@ -108,7 +108,7 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         blocking=forms.BlockForm(form.data if form.data.get("act") == "block" else None),
         blocked=people.blocked(challenge),
         waiting=challenge.memberships.filter(approved=False).count(),
-        **paged(request, people.participants(challenge)),
+        **paginate(request, people.participants(challenge)),
         status=form_status(form),
     )
 
@@ -133,8 +133,8 @@ def organizers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.OrganizerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form, "username"):
-            added = moderation.add_organizer(user_of(request), challenge, form.cleaned_data["username"])
-            tell(request, format_html("<bdi>{}</bdi> is now an organizer.", added.username))
+            added = moderation.add_organizer(get_user(request), challenge, form.cleaned_data["username"])
+            add_success_message(request, format_html("<bdi>{}</bdi> is now an organizer.", added.username))
             return redirect("organizer_organizers", challenge.slug)
     shown = challenge.organizers.order_by("username")
     return show(
@@ -153,9 +153,11 @@ def organizers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 def remove_organizer(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Remove an organizer."""
     removed = get_object_or_404(challenge.organizers, pk=pk)
-    with errors_told(request):
-        moderation.remove_organizer(user_of(request), challenge, removed)
-        tell(request, format_html("<bdi>{}</bdi> no longer organizes the challenge.", removed.username))
+    with errors_as_message(request):
+        moderation.remove_organizer(get_user(request), challenge, removed)
+        add_success_message(
+            request, format_html("<bdi>{}</bdi> no longer organizes the challenge.", removed.username)
+        )
         if removed == request.user and not removed.is_staff:
             return redirect("home")
     return redirect("organizer_organizers", challenge.slug)

@@ -7,12 +7,18 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.services import pictures as stored
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import errors_in_form, for_organizers, form_status, show, tell
+from capeval_server.web.hosting.common import (
+    add_success_message,
+    errors_in_form,
+    for_organizers,
+    form_status,
+    show,
+)
 
 __all__ = ["pictures", "remove_picture"]
 
@@ -25,8 +31,8 @@ def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         file = form.cleaned_data["file"]
         with errors_in_form(form, "file"):
-            added = stored.add(user_of(request), challenge, file.name or "", file.read(stored.LARGEST + 1))
-            tell(request, format_html("Saved the image {}.", added.name))
+            added = stored.add(get_user(request), challenge, file.name or "", file.read(stored.LARGEST + 1))
+            add_success_message(request, format_html("Saved the image {}.", added.name))
             return redirect("organizer_pictures", challenge.slug)
     found = challenge.pictures.order_by("name")
     return show(
@@ -38,6 +44,6 @@ def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @require_POST
 def remove_picture(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Remove an image."""
-    stored.remove(user_of(request), get_object_or_404(challenge.pictures, pk=pk))
-    tell(request, "Removed the image.")
+    stored.remove(get_user(request), get_object_or_404(challenge.pictures, pk=pk))
+    add_success_message(request, "Removed the image.")
     return redirect("organizer_pictures", challenge.slug)

@@ -8,19 +8,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts, reported_scores, settings
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
+    add_success_message,
+    errors_as_message,
     errors_in_form,
-    errors_told,
     for_organizers,
     form_status,
     show,
-    tell,
 )
 
 __all__ = [
@@ -73,7 +73,7 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
         name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
         with errors_in_form(form, "file"):
             found = settings.check_references(entry, name, data)
-            drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
+            drafts.keep_draft(get_user(request), challenge, f"references-{entry.pk}", data)
             sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
             confirm = forms.ConfirmUploadForm(initial=sent)
             shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
@@ -89,14 +89,14 @@ def publish_references(
     """Publish the reference file that was previewed."""
     entry = reported_scores.reference_set(challenge, split, references)
     form = forms.ConfirmUploadForm(request.POST)
-    user, kind = user_of(request), f"references-{entry.pk}"
+    user, kind = get_user(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
         given = form.cleaned_data
-        with errors_told(request, "Nothing was published: "):
+        with errors_as_message(request, "Nothing was published: "):
             data = drafts.read_draft(user, challenge, kind, given["sha256"])
             number = settings.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
             drafts.drop_draft(user, challenge, kind)
-            tell(
+            add_success_message(
                 request,
                 f"Version {number} of {entry.name} is now current. Submissions will be scored again.",
             )
@@ -115,10 +115,12 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
         file = given.pop("file")
         with errors_in_form(form):
             rows, left_out = reported_scores.add_reported(
-                user_of(request), entry, given.pop("name"), file.name, file.read(), **given
+                get_user(request), entry, given.pop("name"), file.name, file.read(), **given
             )
             left = f" Ignored scores that the split does not have: {', '.join(left_out)}." if left_out else ""
-            tell(request, f"{rows} rows are now shown with the leaderboards of {entry.name}.{left}")
+            add_success_message(
+                request, f"{rows} rows are now shown with the leaderboards of {entry.name}.{left}"
+            )
             return redirect("organizer_reported", challenge.slug, split, references)
     return show(
         request,
@@ -139,9 +141,9 @@ def remove_reported(
 ) -> HttpResponse:
     """Remove scores that were reported elsewhere from the leaderboards."""
     reported_scores.remove_reported(
-        user_of(request), reported_scores.reference_set(challenge, split, references), name
+        get_user(request), reported_scores.reference_set(challenge, split, references), name
     )
-    tell(request, f"Removed the rows of {name}.")
+    add_success_message(request, f"Removed the rows of {name}.")
     return redirect("organizer_reported", challenge.slug, split, references)
 
 

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.hosting.services import moderation
 from capeval_server.submissions.models import Result, Score, Submission
@@ -20,13 +20,13 @@ from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     FAILURES,
     actions_of,
+    add_success_message,
+    errors_as_message,
     errors_in_form,
-    errors_told,
     for_organizers,
     form_status,
-    paged,
+    paginate,
     show,
-    tell,
 )
 from capeval_server.web.presenters import label
 
@@ -51,7 +51,13 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         listed = listed.filter(failures__gt=0)
     some = any(given.values())
     return show(
-        request, challenge, "submissions", tab="submissions", form=form, some=some, **paged(request, listed)
+        request,
+        challenge,
+        "submissions",
+        tab="submissions",
+        form=form,
+        some=some,
+        **paginate(request, listed),
     )
 
 
@@ -122,9 +128,9 @@ def _act_on_submission(
     text: str,
 ) -> HttpResponse:
     found = _get_submission(challenge, pk)
-    with errors_told(request):
-        act(user_of(request), challenge, found)
-        tell(request, text)
+    with errors_as_message(request):
+        act(get_user(request), challenge, found)
+        add_success_message(request, text)
     return redirect("organizer_submission", challenge.slug, pk)
 
 
@@ -137,8 +143,10 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     if form.is_valid():
         given = form.cleaned_data
         with errors_in_form(form, "reason"):
-            moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
-            tell(request, "Saved the mark." if given["mark"] else "The submission has no mark.")
+            moderation.mark(get_user(request), challenge, found, given["mark"], given["reason"])
+            add_success_message(
+                request, "Saved the mark." if given["mark"] else "The submission has no mark."
+            )
             return redirect("organizer_submission", challenge.slug, pk)
     return _show_submission(request, challenge, found, form)
 
@@ -152,8 +160,8 @@ def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     chosen: Phase | None = challenge.phases.filter(name=form.cleaned_data["phase"]).first()
     failed = form.cleaned_data["which"] == "failed"
     if request.method == "POST":
-        number = moderation.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
-        tell(request, f"{number} submissions will be scored again.")
+        number = moderation.rerun_all(get_user(request), challenge, phase=chosen, failed=failed)
+        add_success_message(request, f"{number} submissions will be scored again.")
         return redirect("organizer_submissions", challenge.slug)
     number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
     return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)

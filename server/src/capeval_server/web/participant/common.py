@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
 from capeval_server.teams.models import Team
 from capeval_server.teams.services import enrollment
@@ -21,7 +21,7 @@ def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
 
     The redirect leads to the page to join, or to the team's page if the user waits for approval.
     """
-    found = enrollment.membership_of(user_of(request), challenge)
+    found = enrollment.membership_of(get_user(request), challenge)
     if found is not None and found.approved:
         return found.team
     if found is not None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from capeval_server.challenges.selectors.access import organizes
+from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.leaderboards.comparison import ComparedSet, compared
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import visibility
@@ -30,7 +30,7 @@ _PLOT_WIDTH = 160
 @never_cache
 def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Compare a submission with another: scores, and differences with intervals."""
-    found = visibility.visible(request.user, pk)
+    found = visibility.get_visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
     submission, own = found
@@ -39,7 +39,7 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
     other = next((one for one in others if str(one.pk) == chosen), None)
     if chosen and other is None:
         return no_such_submission(request)
-    full = organizes(request.user, submission.challenge)
+    full = is_organizer(request.user, submission.challenge)
     sets = compared(submission, other, full=full) if other is not None else []
     context: dict[str, Any] = {
         "submission": submission,
@@ -61,9 +61,9 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
     They are the user's own and published submissions, and human baselines, of the same challenge.
     """
     found: dict[Any, Submission] = {}
-    public = visibility.published(timezone.now())
+    public = visibility.list_published(timezone.now())
     queries: list[QuerySet[Submission]] = [
-        visibility.own(request.user).filter(phase__challenge=submission.challenge),
+        visibility.list_own(request.user).filter(phase__challenge=submission.challenge),
         public.filter(phase__challenge=submission.challenge),
         public.filter(baseline_of__split__challenge=submission.challenge),
     ]

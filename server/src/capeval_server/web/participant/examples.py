@@ -62,7 +62,7 @@ def _find_named(among: list[Any], name: str | None) -> Any:
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the images of a split with references and captions, sorted by a score."""
-    found = visibility.visible(request.user, pk)
+    found = visibility.get_visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
     submission, own = found
@@ -90,9 +90,9 @@ def _list_methods(
     request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
 ) -> dict[str, Any]:
     """Return the methods offered for comparison, and the selected ones."""
-    public = visibility.published(timezone.now()).exclude(pk=submission.pk)
+    public = visibility.list_published(timezone.now()).exclude(pk=submission.pk)
     offered = image_browser.methods(split, references, public, _OFFERED)
-    mine = visibility.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
+    mine = visibility.list_own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
     mine = mine.filter(state=Submission.State.SCORED, files__split=split).order_by("-created")
     offered_own = list(mine[:_OFFERED_OWN])
     known = {str(one.pk): one for one in (*offered, *offered_own)}

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.notifications.models import Preferences
 from capeval_server.web.participant.common import TEMPLATES
 
@@ -33,7 +33,7 @@ class _PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
 @never_cache
 def notices(request: HttpRequest) -> HttpResponse:
     """Show and change the email notifications of the user."""
-    found, _ = Preferences.objects.get_or_create(user=user_of(request))
+    found, _ = Preferences.objects.get_or_create(user=get_user(request))
     form = _PreferencesForm(request.POST or None, instance=found)
     if request.method == "POST":
         # If no option is checked, browsers send no fields, so the form must be bound explicitly.

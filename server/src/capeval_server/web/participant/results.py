@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from capeval_server.submissions.selectors.scores import ScoreRow, ScoreTable, ScoreWithInterval
 
-__all__ = ["ReferenceSetCells", "ResultRow", "Results", "joined"]
+__all__ = ["ReferenceSetCells", "ResultRow", "Results", "join_tables"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Results:
         return any(table.groups != [""] for table in self.tables)
 
 
-def joined(tables: Sequence[ScoreTable]) -> Results:
+def join_tables(tables: Sequence[ScoreTable]) -> Results:
     """Join tables side by side, with all rows in the order of their first occurrence."""
     by_name = [{row.name: row for row in table.rows} for table in tables]
     names = list(dict.fromkeys(name for rows in by_name for name in rows))

@@ -33,7 +33,7 @@ from capeval_server.teams.models import Team
 from capeval_server.web import presenters
 from capeval_server.web.participant.common import TEMPLATES, member, no_such_submission
 from capeval_server.web.participant.placements import placings
-from capeval_server.web.participant.results import joined
+from capeval_server.web.participant.results import join_tables
 
 __all__ = ["download", "stand", "state", "submission", "submissions", "take_back"]
 
@@ -84,7 +84,7 @@ def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]
 @never_cache
 def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a submission: all details to its team, published data to others."""
-    found = visibility.visible(request.user, pk)
+    found = visibility.get_visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
     context = _build_context(*found)
@@ -108,9 +108,9 @@ def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
         "challenge": submission.challenge,
         "phase": phase,
         "own": own,
-        "results": joined(current),
+        "results": join_tables(current),
         "placings": placings(submission, current, timezone.now()),
-        "stale_results": joined([table for table in tables if table.stale]),
+        "stale_results": join_tables([table for table in tables if table.stale]),
         "declared": [
             (presenters.label(name), value)
             for name, value in (
@@ -141,7 +141,7 @@ def _state_key(submission: Submission, ahead: int, scoring: ScoringProgress | No
 @never_cache
 def state(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the part of a submission's page that changes during scoring."""
-    found = visibility.visible(request.user, pk)
+    found = visibility.get_visible(request.user, pk)
     if found is None:
         raise NotFoundError
     context = _build_context(*found)
@@ -152,7 +152,7 @@ def state(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _get_own_submission(request: HttpRequest, pk: UUID) -> Submission:
-    return get_object_or_404(visibility.own(request.user), pk=pk)
+    return get_object_or_404(visibility.list_own(request.user), pk=pk)
 
 
 @login_required

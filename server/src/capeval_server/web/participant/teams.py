@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import NotFoundError, TeamError
 from capeval_server.submissions.quotas import limits
@@ -33,7 +33,7 @@ __all__ = ["captions", "join", "leave", "members", "renew_code", "revoke_code", 
 def join(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the rules, and let the user join the challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    if enrollment.team_of(user_of(request), challenge) is not None:
+    if enrollment.team_of(get_user(request), challenge) is not None:
         messages.info(request, "You already take part in this challenge.")
         return redirect("team", slug)
     code = request.GET.get("code", "")
@@ -41,7 +41,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     form = JoinForm(challenge, request.POST or None, initial=initial)
     if form.is_valid():
         try:
-            team = form.join(user_of(request))
+            team = form.join(get_user(request))
         except TeamError as error:
             form.refuse(str(error))
         else:
@@ -63,7 +63,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the user's team, with its invitation code."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    own = enrollment.membership_of(user_of(request), challenge)
+    own = enrollment.membership_of(get_user(request), challenge)
     if own is None:
         messages.info(request, "Join the challenge first, alone or in a team.")
         return redirect("join", slug)
@@ -98,7 +98,7 @@ def _get_ownership(request: HttpRequest, slug: str) -> Membership:
     Raises:
         NotFoundError: The user does not own a team.
     """
-    own = enrollment.membership_of(user_of(request), get_object_or_404(Challenge, slug=slug))
+    own = enrollment.membership_of(get_user(request), get_object_or_404(Challenge, slug=slug))
     if own is None or not own.owner:
         raise NotFoundError
     return own
@@ -133,10 +133,10 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     own, name = _get_ownership(request, slug), request.POST.get("username", "").replace("\0", "")
     try:
         if request.POST.get("act") == "own":
-            teams.pass_on(user_of(request), own.challenge, name)
+            teams.transfer_ownership(get_user(request), own.challenge, name)
             text = "<bdi>{}</bdi> now owns the team."
         else:
-            teams.remove(user_of(request), own.challenge, name)
+            teams.remove(get_user(request), own.challenge, name)
             text = "<bdi>{}</bdi> is no longer in the team. The link and the code no longer work."
     except TeamError as error:
         messages.error(request, f"This is not possible: {error}.")
@@ -151,7 +151,7 @@ def captions(request: HttpRequest, slug: str) -> HttpResponse:
     """Give or withdraw the team's agreement to make its captions public."""
     own, agreed = _get_ownership(request, slug), request.POST.get("act") == "show"
     try:
-        teams.agree(user_of(request), own.challenge, shows_captions=agreed)
+        teams.set_captions_consent(get_user(request), own.challenge, shows_captions=agreed)
     except TeamError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
@@ -168,7 +168,7 @@ def leave(request: HttpRequest, slug: str) -> HttpResponse:
     """Remove the user from their team."""
     challenge = get_object_or_404(Challenge, slug=slug)
     try:
-        teams.leave(user_of(request), challenge)
+        teams.leave(get_user(request), challenge)
     except TeamError as error:
         messages.error(request, f"You can't leave: {error}.")
         return redirect("team", slug)

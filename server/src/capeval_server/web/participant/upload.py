@@ -14,14 +14,14 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
-from capeval_server.accounts.services.users import user_of
+from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import phase_named
+from capeval_server.challenges.selectors.access import get_phase
 from capeval_server.core import errors
-from capeval_server.http.error_pages import STATUSES, passing_text
+from capeval_server.http.error_pages import STATUSES, log_transient_error
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.submissions.quotas import limits
-from capeval_server.submissions.services.admission import Admission, admitted
+from capeval_server.submissions.services.admission import Admission, admit_upload
 from capeval_server.teams.models import Team
 from capeval_server.web import presenters
 from capeval_server.web.participant.common import TEMPLATES, member
@@ -38,7 +38,7 @@ __all__ = ["submit"]
 @never_cache
 def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Show the submission form with the remaining quota, and accept submissions."""
-    phase = phase_named(slug, name)
+    phase = get_phase(slug, name)
     team = member(request, phase.challenge)
     if isinstance(team, HttpResponse):
         return team
@@ -49,7 +49,7 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         raise BadRequest
     size = int(request.headers.get("Content-Length") or 0)
     try:
-        with admitted(user_of(request), phase, size=size, key=key) as admission:
+        with admit_upload(get_user(request), phase, size=size, key=key) as admission:
             return _receive(request, phase, team, admission)
     except (errors.QuotaError, errors.PhaseError, errors.TeamError, errors.UploadError) as error:
         form = _create_form(phase, team)
@@ -83,7 +83,9 @@ def _receive(request: HttpRequest, phase: Phase, team: Team, admission: Admissio
         return _show_form(request, phase, team, form, STATUSES[type(error)])
     except (OSError, errors.BusyError) as error:
         admission.costs = False
-        form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted. Try again later.")
+        form.add_error(
+            None, f"{log_transient_error(error).capitalize()}. Nothing was submitted. Try again later."
+        )
         return _show_form(request, phase, team, form, 503)
     if new:
         messages.success(request, "Your submission was received. This page shows its progress.")

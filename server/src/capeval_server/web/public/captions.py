@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from capeval.report.browser import script_json
 from capeval_server.challenges.link_validation import origin_of
 from capeval_server.challenges.models import Phase, ReferenceSet, Split
-from capeval_server.challenges.selectors.access import phase_named
+from capeval_server.challenges.selectors.access import get_phase
 from capeval_server.submissions.selectors.captions import Filter, ShownCaptions, shown_methods, shown_splits
 
 __all__ = ["show_captions"]
@@ -34,7 +34,7 @@ _WORDS = re.compile(r'"([^"]+)"?|[^\s"]+')
 @require_safe
 def show_captions(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Show the public captions of a split by image, with the methods side by side."""
-    phase, now = phase_named(slug, name), timezone.now()
+    phase, now = get_phase(slug, name), timezone.now()
     splits = shown_splits(phase, now)
     if not splits:
         raise Http404

@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, Split
-from capeval_server.challenges.selectors.access import makes_challenges, organizes
-from capeval_server.leaderboards.query import ask
+from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
+from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import places
 from capeval_server.teams.services.enrollment import team_of
 from capeval_server.web import presenters
@@ -40,7 +40,7 @@ def home(request: HttpRequest) -> HttpResponse:
         }
         for challenge in found.order_by("title")
     ]
-    context = {"challenges": challenges, "makes": makes_challenges(request.user)}
+    context = {"challenges": challenges, "makes": may_create_challenges(request.user)}
     return render(request, "web/public/home.html", context)
 
 
@@ -59,7 +59,7 @@ def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
     if phase is None:
         return {}
     phase.challenge = challenge
-    question = ask(phase)
+    question = build_query(phase)
     rows = [place for place in places(question)[:_MOST_ROWS] if place.score is not None]
     return {"phase": phase, "score": question.sort_by, "rows": rows}
 
@@ -69,7 +69,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
     now = timezone.now()
     phases = nearest(found.phases.all(), now)
-    organizer = organizes(request.user, found)
+    organizer = is_organizer(request.user, found)
     context = {
         "challenge": found,
         "organizer": organizer,

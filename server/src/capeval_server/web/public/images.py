@@ -15,10 +15,10 @@ from django.urls import reverse
 
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Challenge, ImageList, Phase, Split
-from capeval_server.challenges.services.image_lists import as_image_info, images_of
+from capeval_server.challenges.services.image_lists import as_image_info, get_images
 from capeval_server.core.errors import NotFoundError
-from capeval_server.http.conditional_get import answered
-from capeval_server.leaderboards.render_cache import kept_by
+from capeval_server.http.conditional_get import respond_conditionally
+from capeval_server.leaderboards.render_cache import get_or_render_by_key
 from capeval_server.web.presenters import example_name
 from capeval_server.web.public.leaderboard_table import near_pages
 
@@ -36,7 +36,7 @@ def _get_split(slug: str, split: str) -> Split:
 def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
     """List the images of a split with file names, sizes, licenses and links."""
     found = _get_split(slug, split)
-    images = images_of(found)
+    images = get_images(found)
     wanted = request.GET.get("image", "").strip()[:200]
     matching = [image for image in images if wanted in (str(image.id), image.file_name)] if wanted else images
     pages = max(1, -(-len(matching) // _PER_PAGE))
@@ -87,7 +87,7 @@ def kit(request: HttpRequest, slug: str) -> HttpResponse:
     """
     found = get_object_or_404(Challenge, slug=slug)
     server = request.build_absolute_uri("/").rstrip("/")
-    packed = kept_by(
+    packed = get_or_render_by_key(
         lambda: _compute_kit_key(found.pk), f"kit {server}", lambda: _build_kit(found.pk, server)
     )
 
@@ -96,7 +96,7 @@ def kit(request: HttpRequest, slug: str) -> HttpResponse:
         made["Content-Disposition"] = f'attachment; filename="{slug}-kit.zip"'
         return made
 
-    return answered(request, packed.etag, answer)
+    return respond_conditionally(request, packed.etag, answer)
 
 
 def _compute_kit_key(challenge: int) -> str:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
 from capeval_server.jobs.leases import database_time
-from capeval_server.submissions.selectors.queue import jobs
+from capeval_server.submissions.selectors.queue import get_queue_status
 from capeval_server.web import presenters
 
 __all__ = ["show_jobs"]
@@ -19,7 +19,7 @@ __all__ = ["show_jobs"]
 def show_jobs(request: HttpRequest) -> HttpResponse:
     """Show the scoring queue and its workers."""
     now = database_time()
-    found = jobs(now)
+    found = get_queue_status(now)
     most = max(scored for _, scored in found.by_hour)
     bars = [_build_bar(place, hour, scored, most) for place, (hour, scored) in enumerate(found.by_hour)]
     context = {

@@ -16,15 +16,15 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import organizes, phase_named
+from capeval_server.challenges.selectors.access import get_phase, is_organizer
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.core.svg_plots import theme_named
-from capeval_server.http.conditional_get import answered, etag_of
+from capeval_server.http.conditional_get import compute_etag, respond_conditionally
 from capeval_server.leaderboards.citation import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
-from capeval_server.leaderboards.query import LeaderboardQuery, ask, may_see
+from capeval_server.leaderboards.query import LeaderboardQuery, build_query, may_see
 from capeval_server.leaderboards.ranking import leaderboard
-from capeval_server.leaderboards.render_cache import kept, redated
+from capeval_server.leaderboards.render_cache import get_or_render, replace_time
 from capeval_server.web.public.leaderboard_table import address, current, table, time_asked
 
 __all__ = ["cite", "show_leaderboard", "show_plot"]
@@ -42,7 +42,7 @@ def _parse_query(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
             asked["as_of"] = datetime.fromisoformat(request.GET["as_of"])
             if asked["as_of"].tzinfo is None:
                 raise NotFoundError
-        return ask(phase, **asked)
+        return build_query(phase, **asked)
     except (ValueError, LeaderboardQueryError):
         raise NotFoundError from None
 
@@ -62,15 +62,17 @@ def _show_hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
 
 def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Show the leaderboard of a phase."""
-    phase = phase_named(slug, name)
+    phase = get_phase(slug, name)
     if not may_see(request.user, phase):
         return _show_hidden(request, phase)
     question, page = _parse_query(request, phase), _parse_page_number(request)
-    full = organizes(request.user, phase.challenge)
+    full = is_organizer(request.user, phase.challenge)
     form = f"page {page} {get_language()}"
     common = question.plain and page == 1
-    board = kept(question, form, lambda: _render_board(question, page, full=full), full=full, common=common)
-    board = redated(board, question.as_of, time_asked)
+    board = get_or_render(
+        question, form, lambda: _render_board(question, page, full=full), full=full, common=common
+    )
+    board = replace_time(board, question.as_of, time_asked)
     now = timezone.now()
     context = {
         "phase": phase,
@@ -87,7 +89,9 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     about = (board.etag, context["public"], context["cited"], context["state"])
     # Messages are shown once, so a page with a message is not cached.
     etag = "" if get_messages(request) else _compute_etag(request, *about)
-    return answered(request, etag, lambda: render(request, "web/public/leaderboard.html", context))
+    return respond_conditionally(
+        request, etag, lambda: render(request, "web/public/leaderboard.html", context)
+    )
 
 
 def _render_board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
@@ -112,7 +116,7 @@ def _compute_etag(request: HttpRequest, *about: object) -> str:
     """Return the ETag of a page with a user-specific header and CSRF-protected forms."""
     user = request.user
     reader = (user.pk, user.get_username(), getattr(user, "is_staff", False), request.META.get("CSRF_COOKIE"))
-    return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
+    return f"W/{compute_etag(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
 
 
 def _check_citation(request: HttpRequest, question: LeaderboardQuery) -> str:
@@ -132,13 +136,13 @@ def _compute_fingerprint(question: LeaderboardQuery) -> tuple[str, int]:
         board = leaderboard(question, compared=False)
         return f"{fingerprint(board)} {board.total}".encode()
 
-    mark, rows = kept(question, "fingerprint", make, full=False).content.decode().split()
+    mark, rows = get_or_render(question, "fingerprint", make, full=False).content.decode().split()
     return mark, int(rows)
 
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Show how to cite a leaderboard in its current state."""
-    phase = phase_named(slug, name)
+    phase = get_phase(slug, name)
     if not may_see(request.user, phase):
         return _show_hidden(request, phase)
     question = _parse_query(request, phase)
@@ -161,11 +165,11 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Send a plot of the best rows of a leaderboard."""
-    phase = phase_named(slug, name)
+    phase = get_phase(slug, name)
     if not may_see(request.user, phase):
         return _show_hidden(request, phase)
     question = replace(_parse_query(request, phase), best_first=True)
-    full = organizes(request.user, phase.challenge)
+    full = is_organizer(request.user, phase.challenge)
     theme = theme_named(request.GET.get("theme", ""))
     narrow = request.GET.get("width") == "narrow"
 
@@ -174,5 +178,7 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         return plot(board, theme, narrow=narrow).svg()
 
     form = f"plot {theme} {narrow}"
-    drawn = kept(question, form, make, full=full, common=question.plain)
-    return answered(request, drawn.etag, lambda: HttpResponse(drawn.content, content_type="image/svg+xml"))
+    drawn = get_or_render(question, form, make, full=full, common=question.plain)
+    return respond_conditionally(
+        request, drawn.etag, lambda: HttpResponse(drawn.content, content_type="image/svg+xml")
+    )

@@ -8,14 +8,14 @@ from typing import Any
 from capeval_server.annotation.task_types import TaskType
 from capeval_server.annotation.task_types.base import SIDES
 
-__all__ = ["asked", "keys_of"]
+__all__ = ["build_questions", "keys_of"]
 
 # Keys on the home row, by the number of choices. The left hand selects the left or first choices.
 _KEYS = {2: "fj", 3: "fgj", 5: "asdfg"}
 _UNDO = "h"
 
 
-def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
+def build_questions(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sentences and the questions of an item.
 
     If the choices are sides, their sentences are part of the choices. Other sentences are shown above the

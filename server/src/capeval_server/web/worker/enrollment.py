@@ -29,7 +29,7 @@ __all__ = [
     "agree",
     "enter",
     "enter_from_panel",
-    "for_who_leaves",
+    "for_leaving_workers",
     "for_workers",
     "refused",
     "show_texts",
@@ -50,7 +50,7 @@ def for_workers(view: View) -> View:
     return _restrict(view, apart=True)
 
 
-def for_who_leaves(view: View) -> View:
+def for_leaving_workers(view: View) -> View:
     """Like `for_workers`, but also admit workers that may no longer work."""
     return _restrict(view, apart=False)
 
@@ -63,7 +63,7 @@ def _restrict(view: View, *, apart: bool) -> View:
         try:
             participation = _get_participation(request, campaign)
             if apart:
-                enrollment.check_apart(participation)
+                enrollment.check_conflicts(participation)
         except AssignmentError as error:
             return refused(request, campaign, error)
         return view(request, participation, **named)
@@ -86,7 +86,7 @@ def _get_participation(request: HttpRequest, campaign: Campaign) -> Participatio
     """
     token = request.COOKIES.get(_cookie_name(campaign))
     if token is not None:
-        return _link_account(request, enrollment.invited(campaign, token))
+        return _link_account(request, enrollment.get_invited(campaign, token))
     if not isinstance(request.user, User):
         raise NotFoundError
     return enrollment.enter_as_user(request.user, campaign)
@@ -105,7 +105,7 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Follow an invite link, and remember its token in a cookie."""
     campaign = get_object_or_404(Campaign, slug=slug)
     try:
-        enrollment.invited(campaign, token)
+        enrollment.get_invited(campaign, token)
     except AssignmentError as error:
         return refused(request, campaign, error)
     return _set_cookie(campaign, token)

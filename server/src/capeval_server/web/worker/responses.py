@@ -15,8 +15,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation.core.digests import digest_of
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.digests import compute_digest
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
 from capeval_server.annotation.responses import assignment, content_warnings, submit
 from capeval_server.annotation.task_types import task_named, task_of
@@ -27,7 +27,7 @@ from capeval_server.core.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
-from capeval_server.web.worker.choices import asked, keys_of
+from capeval_server.web.worker.choices import build_questions, keys_of
 from capeval_server.web.worker.enrollment import for_workers, show_texts
 from capeval_server.web.worker.pictures import picture_of
 from capeval_server.web.worker.training import show_try
@@ -46,7 +46,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     Instead of a batch, the page can show the end of the session, the texts to agree to, the result of a
     training attempt, or the reason why there is no work.
     """
-    end = panels.end_of(participation)
+    end = panels.get_session_end(participation)
     if end is not None:
         return _show_end(request, participation, end)
     if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
@@ -54,10 +54,10 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     done = training.finished_try(participation)
     if done is not None:
         return show_try(request, participation, done)
-    work = assignment.work(participation)
+    work = assignment.assign_work(participation)
     if not work.assignments:
         # Asking for work may have ended the session.
-        end = panels.end_of(participation)
+        end = panels.get_session_end(participation)
         if end is not None:
             return _show_end(request, participation, end)
         shown = {
@@ -91,7 +91,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
             _build_item(participation, held, images, typed.get(held.pk, "")) for held in work.assignments
         ],
         "number": number,
-        "options": options_of(participation.campaign),
+        "options": get_options(participation.campaign),
         "training": trains and not task.written,
         "practice": trains and task.written,
         "task": task,
@@ -127,7 +127,7 @@ def _build_item(
         "typed": typed,
         "has_invisible": bool(find_invisible(typed)),
         **shown,
-        **(asked(task, shown) if task.choices else {}),
+        **(build_questions(task, shown) if task.choices else {}),
     }
 
 
@@ -155,7 +155,7 @@ def _reject(request: HttpRequest, participation: Participation, error: CapevalEr
 @for_workers
 def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Store an answer."""
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     if "clean" in request.POST:
         return _save_cleaned(request, participation, held)
     names = task_of(held.item, participation.campaign).choices or ("caption",)
@@ -194,12 +194,12 @@ def _save_cleaned(request: HttpRequest, participation: Participation, held: Assi
 @for_workers
 def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Check a sentence against the rules while it is written."""
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
     texts = enrollment.latest_texts(participation.campaign)
     try:
-        found = validation.look(texts, held.item, request.POST.get("caption", ""))
+        found = validation.check_draft(texts, held.item, request.POST.get("caption", ""))
     except CapevalError as error:
         return _reject(request, participation, error)
     return JsonResponse(asdict(found))
@@ -219,7 +219,7 @@ def show_rules(request: HttpRequest, participation: Participation) -> HttpRespon
 
 def _compute_key(held: Assignment, answer: dict[str, str], revision: int) -> str:
     """Return the idempotency key of an answer, equal in all windows."""
-    return f"{held.lease}-{revision}-{digest_of(answer)[:16]}"
+    return f"{held.lease}-{revision}-{compute_digest(answer)[:16]}"
 
 
 def _parse_events(request: HttpRequest) -> dict[str, float]:
@@ -242,7 +242,7 @@ def _parse_events(request: HttpRequest) -> dict[str, float]:
 @for_workers
 def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Save the typed text as a draft."""
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     assignment.save_draft(held, {"caption": _get_typed(request)})
     return HttpResponse(status=204)
 
@@ -255,7 +255,7 @@ def _get_typed(request: HttpRequest) -> str:
 @for_workers
 def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Renew the leases of the worker's items, because the worker is active."""
-    assignment.renew(participation)
+    assignment.renew_all_leases(participation)
     return HttpResponse(status=204)
 
 
@@ -263,13 +263,13 @@ def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
 @for_workers
 def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Skip an item, or report it with a reason."""
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
     try:
         if len(note) > LONGEST_NOTE or "\0" in note:
             raise AnswerError(f"the note must have at most {LONGEST_NOTE} characters")
         if reason in Report.Reason.values:
-            assignment.report(held, reason, note)
+            assignment.report_item(held, reason, note)
         else:
             assignment.set_aside(held, Assignment.State.SKIPPED, note)
     except CapevalError as error:
@@ -283,7 +283,7 @@ def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -
 @for_workers
 def image(request: HttpRequest, participation: Participation, lease: UUID, size: str) -> HttpResponseBase:
     """Send the image of an item that is assigned to the worker."""
-    held = assignment.find(participation, lease)
+    held = assignment.get_assignment(participation, lease)
     picture = held.item.image
     # Images on hold are not shown to anyone: a person in the image may have asked for that.
     if picture is None or held.item.held or size not in ("small", "large"):
@@ -291,7 +291,7 @@ def image(request: HttpRequest, participation: Participation, lease: UUID, size:
     if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
         raise NotFoundError
     if picture.warning and held.warned_shown is None:
-        content_warnings.note_shown(held)
+        content_warnings.record_image_shown(held)
     stored = default_storage.open(getattr(picture, size))
     sent = FileResponse(stored, content_type="image/jpeg")
     sent["Content-Disposition"] = 'inline; filename="image"'

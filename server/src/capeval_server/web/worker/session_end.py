@@ -20,7 +20,7 @@ __all__ = ["finish"]
 def finish(request: HttpRequest, participation: Participation) -> HttpResponse:
     """End the session. The work page then shows the completion code."""
     try:
-        session_end.finish(participation, request.POST.get("outcome", ""))
+        session_end.end_session(participation, request.POST.get("outcome", ""))
     except AssignmentError as error:
         messages.error(request, f"{error}.")
     return redirect("annotate", participation.campaign.slug)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 from capeval_server.annotation.models import Participation
 from capeval_server.annotation.workers import training
 from capeval_server.core.errors import AssignmentError
-from capeval_server.web.worker.choices import asked
+from capeval_server.web.worker.choices import build_questions
 from capeval_server.web.worker.enrollment import for_workers
 from capeval_server.web.worker.pictures import picture_of
 
@@ -23,7 +23,7 @@ def show_try(
     """Render the items of a training attempt with their answers."""
     items = [
         {
-            **asked(item.task, item.shown),
+            **build_questions(item.task, item.shown),
             "lease": item.lease,
             "place": place,
             "image": picture_of(item.image) if item.image is not None and not item.held else None,
@@ -48,7 +48,7 @@ def go_on(request: HttpRequest, participation: Participation) -> HttpResponse:
     is screened out.
     """
     try:
-        training.go_on(participation)
+        training.continue_training(participation)
     except AssignmentError as error:
         messages.error(request, f"{error}.")
     return redirect("annotate", participation.campaign.slug)

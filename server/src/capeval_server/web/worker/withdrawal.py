@@ -12,13 +12,13 @@ from capeval_server.annotation.review import withdrawal
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import panels
 from capeval_server.web.markdown import to_html
-from capeval_server.web.worker.enrollment import for_who_leaves
+from capeval_server.web.worker.enrollment import for_leaving_workers
 
 __all__ = ["leave"]
 
 
 @require_http_methods(["GET", "POST"])
-@for_who_leaves
+@for_leaving_workers
 def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Show the effect of withdrawing, and withdraw the worker."""
     campaign = participation.campaign
@@ -27,7 +27,7 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
             messages.error(request, "Please confirm that you want to withdraw permanently.")
             return redirect("annotate_leave", campaign.slug)
         effect = withdrawal.withdraw(None, participation, by_worker=True)
-        shown = {"campaign": campaign, "effect": effect, "end": panels.end_of(participation)}
+        shown = {"campaign": campaign, "effect": effect, "end": panels.get_session_end(participation)}
         return render(request, "web/worker/left.html", shown)
     texts = participation.consented_to
     shown = {
