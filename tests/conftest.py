@@ -44,9 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     os.environ["LC_ALL"] = "C.UTF-8"
     os.environ["TZ"] = "UTC"
-    # Tests start hundreds of programs, and each of them would compile the package anew.
+    # Tests start hundreds of programs, and each of them would compile the package again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    # No test parses less since another one ran before it.
+    # A parse cache would make the work of a test depend on the tests before it.
     os.environ["CAPEVAL_STORE"] = "off"
 
 

@@ -1,4 +1,4 @@
-"""What is made once in a test run, for all of its processes."""
+"""Folders that are created once per test run and shared by its processes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _VARIABLE = "CAPEVAL_TEST_RUN"
 
 
 def give_folder(config: pytest.Config) -> None:
-    """Makes the folder of the test run, to be deleted at its end; its other processes inherit it."""
+    """Create the folder of the test run, which its other processes inherit; delete it at the end."""
     if _VARIABLE not in os.environ:
         folder = os.environ[_VARIABLE] = tempfile.mkdtemp(prefix="capeval-tests-")
         config.add_cleanup(lambda: shutil.rmtree(folder))
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """A folder of the whole test run: the first process that needs it makes it, and others wait for that."""
+    """Return a folder shared by the test run: the first process to need it creates it, others wait."""
     folder = Path(os.environ[_VARIABLE]) / name
     with (folder.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

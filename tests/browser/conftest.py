@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 class Reader:
-    """Somebody at a browser, whose every page is looked at with care."""
+    """A browser session that checks every page it visits."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
@@ -98,7 +98,7 @@ class Reader:
 
 
 class Visitor(Reader):
-    """Somebody who visits a server, and uses the keyboard alone."""
+    """A visitor of a server who uses only the keyboard."""
 
     def __init__(self, site: Server, context: BrowserContext) -> None:
         super().__init__(context)
@@ -140,7 +140,7 @@ class Visitor(Reader):
         chooser.value.set_files({"name": name, "mimeType": "application/json", "buffer": content})
 
     def enter(self, name: str) -> None:
-        """Logs in as somebody who has an account since now."""
+        """Create an account and log in with it."""
         self.site.run("user", name, "--email", f"{name}@example.org", "--password-stdin", given=PASSWORD)
         self.log_in(name)
 
@@ -166,11 +166,11 @@ def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Browse
 
 @pytest.fixture
 def visitor(context: BrowserContext, site: Server) -> Visitor:
-    """Somebody who visits the server."""
+    """A visitor of the server."""
     return Visitor(site, context)
 
 
 @pytest.fixture
 def reader(context: BrowserContext) -> Reader:
-    """Somebody who opens files."""
+    """A reader of local files."""
     return Reader(context)

@@ -1,4 +1,4 @@
-"""Who works for a campaign: coming from a panel, training, warnings and zoom, the end, and withdrawing."""
+"""Annotators in a browser: panels, training, content warnings, zoom, completion and withdrawal."""
 
 from __future__ import annotations
 

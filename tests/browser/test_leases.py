@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose time a test can move."""
+    """A page with a clock that tests can advance."""
     context = browser.new_context(viewport=DESKTOP)
     context.set_default_timeout(MILLISECONDS)
     made = context.new_page()
@@ -100,7 +100,7 @@ def begin(page: Page, server: Server, slug: str, token: str) -> None:
 
 
 class OtherWorker:
-    """Another worker of a campaign, who asks for work by API."""
+    """A second annotator of the campaign, working through the API."""
 
     def __init__(self, server: Server, slug: str, token: str) -> None:
         self.server, self.place = server, f"{server.address}/annotate/{slug}"

@@ -50,7 +50,7 @@ def _expect_drawn(plot: Locator) -> None:
 
 
 def _held(visitor: Visitor) -> list[Route]:
-    """Goes to the leaderboard, whose plot is asked for, and not answered until the request goes on."""
+    """Open the leaderboard and hold the requests for its plot until they are released."""
     held: list[Route] = []
     visitor.page.route(PLOTS, lambda route: held.append(route))
     # A page is loaded once its plot is.
@@ -60,7 +60,7 @@ def _held(visitor: Visitor) -> list[Route]:
 
 
 def _let_go(visitor: Visitor, held: list[Route]) -> None:
-    # What is asked for from now on is not held, and what was held goes on.
+    # Later requests are no longer held; the held ones continue below.
     visitor.page.unroute(PLOTS)
     assert held
     _expect_drawn(_plot(visitor.page))

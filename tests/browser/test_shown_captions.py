@@ -62,7 +62,7 @@ for submission in Submission.objects.filter(phase=phase):
 
 
 def _methods() -> dict[str, dict[int, str]]:
-    """Three methods; the first mentions all that it shall, the second half of it."""
+    """Captions of three methods; the first mentions all required objects, the second half of them."""
     return {
         "good": {image: f"a man number {image} rides a horse" for image in IMAGES},
         "half": {image: "a man rides a horse" if image % 2 else "a man" for image in IMAGES},

@@ -52,7 +52,7 @@ def names_of(annotations: ObjectAnnotations, position: int) -> list[str]:
 
 
 def test_each_choice_gives_the_highest_entropy_of_its_pool() -> None:
-    """With all of a pool in the sample, every choice against the entropy worked out anew."""
+    """Sample the whole pool and compare each choice with independently computed entropies."""
     annotations = made(120)
     chosen = choose_images(annotations, 60, sample=1000)
     positions = chosen.positions.tolist()

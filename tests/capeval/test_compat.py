@@ -139,7 +139,7 @@ def test_the_tokenizer_equals() -> None:
 
 
 class Unscored:
-    """Stands for SPICE, whose Java program is not here."""
+    """Stand-in for SPICE, since its Java program is not available here."""
 
     def method(self) -> str:
         return "none"
@@ -305,7 +305,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "compat.md"
 
 
 def documented() -> dict[str, str]:
-    """What the document says of each name of pycocoevalcap."""
+    """Return the documented status of each name of pycocoevalcap."""
     table = DOCUMENT.read_text().split("## Every name")[1]
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| `")]
     found = [(name.strip("`"), here) for names, here in rows for name in names.split(", ")]

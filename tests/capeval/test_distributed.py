@@ -1,4 +1,4 @@
-"""Counts, statistics and sums of parts: what they are, and what they refuse."""
+"""Partial document frequencies, statistics and sums: merging and validation errors."""
 
 import gc
 import pickle
@@ -248,7 +248,7 @@ def test_many_parts_are_put_together_on_the_way(monkeypatch: pytest.MonkeyPatch,
     assert len(total._waiting) == (60 if waiting == 2**20 else 0)
     more = total + counted({60: ["a dog runs", "a cat"]})
     assert total.finish().digest == DocumentFrequencies.of(images, tokenizer=TOKENS).digest
-    # What was added goes on by itself, and what it was made of can be used again.
+    # The sum does not share state with its parts, which remain usable.
     images[60] = ["a dog runs", "a cat"]
     assert more.finish().digest == DocumentFrequencies.of(images, tokenizer=TOKENS).digest
 

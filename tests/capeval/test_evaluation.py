@@ -1,4 +1,4 @@
-"""Reports: what they hold, how they are saved, and what `evaluate` refuses."""
+"""Reports: contents, saving, and the validation errors of `evaluate`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Files of captions: what is read, and what is refused with which words."""
+"""Caption files: parsing and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ratings of Flickr8K: what is read of each file, what is refused, and which file is which."""
+"""Flickr8K ratings: parsing, format detection and validation errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as people have them: each kind is recognized, read, and refused with what was expected and found."""
+"""Caption files from real tools: format detection, parsing, and errors that name expected and found data."""
 
 from __future__ import annotations
 
@@ -313,9 +313,9 @@ def test_ids_of_csv_are_integers_where_all_are(write: Write) -> None:
 
 MEMBERS = {
     "one table": {"a.csv": "image_id,caption\n1,a man\n2,a cat\n"},
-    "beside a readme": {"a.json": json.dumps(ENTRIES), "README.md": "hi", "LICENSE": "x"},
+    "with a readme": {"a.json": json.dumps(ENTRIES), "README.md": "hi", "LICENSE": "x"},
     "in a folder of a Mac": {"x/a.json": json.dumps(ENTRIES), "__MACOSX/x/a.json": "\0"},
-    "beside instances": {
+    "with instances": {
         "annotations/captions.json": json.dumps(COCO),
         "annotations/instances.json": json.dumps({"images": [{"id": 1}], "annotations": [{"bbox": []}]}),
     },

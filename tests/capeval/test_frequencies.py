@@ -87,7 +87,7 @@ KEPT = {ngram: count for ngram, count in COUNTS.items() if count > 1}
 
 
 def python_2_pickle(counts: dict[tuple[str, ...], float], *, default: bool) -> bytes:
-    """What Python 2 wrote with protocol 2: words as byte strings, floats, perhaps a defaultdict."""
+    """Return a protocol 2 pickle as written by Python 2: byte string words, floats, maybe a defaultdict."""
 
     def text(word: str) -> bytes:
         data = word.encode()

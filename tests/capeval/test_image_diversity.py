@@ -1,4 +1,4 @@
-"""The diversity of several captions of an image: by hand, and what is refused."""
+"""Diversity of several captions per image: values computed by hand and validation errors."""
 
 from __future__ import annotations
 

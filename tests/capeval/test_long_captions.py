@@ -1,4 +1,4 @@
-"""Captions of many thousand words cost what their length asks for, and no more."""
+"""Time and memory for captions of many thousand words are in proportion to their length."""
 
 import os
 import subprocess

@@ -214,7 +214,7 @@ def test_progress_and_an_interrupt_leave_nothing_half_written(tmp_path: Path) ->
 
 
 def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: bytes) -> None:
-    """Has METEOR's files looked up in a folder where some are replaced."""
+    """Replace some of METEOR's files with copies that have other contents."""
 
     def find(name: str, purpose: str) -> Path:
         for part, content in replaced.items():

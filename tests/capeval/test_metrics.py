@@ -1,4 +1,4 @@
-"""Options of metrics, their names and signatures, and what a prepared metric refuses."""
+"""Metric options, names and signatures, and the validation errors of prepared metrics."""
 
 from collections.abc import Callable
 from typing import Any

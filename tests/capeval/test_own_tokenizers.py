@@ -1,4 +1,4 @@
-"""Tokenizers by one's own function: other languages, other rules."""
+"""Custom tokenizer functions: other languages and rules."""
 
 from __future__ import annotations
 

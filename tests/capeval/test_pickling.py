@@ -1,4 +1,4 @@
-"""What can be sent to another process: pickled, copied, and used there as here."""
+"""Pickling and copying of objects that are sent to other processes."""
 
 import copy
 import pickle

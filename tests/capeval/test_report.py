@@ -1,4 +1,4 @@
-"""Reports as text: what the forms show, and that nothing in a name can break out of them."""
+"""Text forms of reports: contents, and escaping of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser of captions reads from the page, and where pictures are."""
+"""Data and image URLs on the page of the caption browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random draws: what a seed draws never changes, and says what it is made of."""
+"""Random draws: pinned results for each seed, and the values that a seed depends on."""
 
 from __future__ import annotations
 

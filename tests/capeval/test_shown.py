@@ -1,4 +1,4 @@
-"""What reports and comparisons look like, at the prompt and in a notebook; tables of other libraries."""
+"""Representations of reports and comparisons: the prompt, notebooks, and tables of other libraries."""
 
 from __future__ import annotations
 

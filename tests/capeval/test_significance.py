@@ -1,4 +1,4 @@
-"""Intervals and tests whose outcome can be worked out by hand, and the statistics of many."""
+"""Confidence intervals and significance tests: results computed by hand and simulated coverage."""
 
 import math
 import random
@@ -31,7 +31,7 @@ EACH_METHOD = pytest.mark.parametrize("method", METHODS)
 
 
 def hits(right: list[bool], *, ids: list[int] | None = None) -> Report:
-    """A report whose ROUGE-L is 1 for the images that are right, and 0 for the others."""
+    """Return a report with a ROUGE-L of 1 for the images that are right and 0 for the others."""
     images = list(range(len(right))) if ids is None else ids
     candidates = {image: "a" if yes else "b" for image, yes in zip(images, right, strict=True)}
     references = {image: ["a"] for image in images}

@@ -73,7 +73,7 @@ def test_plans_are_of_their_seed_alone() -> None:
     counts = {"HC": 5, "HM": 5}
     assert plan_pairs(HUMAN, MACHINES, counts, seed=1) == plan_pairs(HUMAN, MACHINES, counts, seed=1)
     assert plan_pairs(HUMAN, MACHINES, counts, seed=1) != plan_pairs(HUMAN, MACHINES, counts, seed=2)
-    # One class does not depend on what is planned beside it.
+    # The pairs of one class do not depend on the other classes in the plan.
     alone = plan_pairs(HUMAN, MACHINES, {"HM": 5}, seed=1)
     assert plan_pairs(HUMAN, MACHINES, counts, seed=1)[5:] == alone
 

@@ -1,4 +1,4 @@
-"""What people think of systems: values, intervals, points, files."""
+"""Human ratings of systems: values, confidence intervals, points and files."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Choosing which systems to compare next, by what is known of their strengths."""
+"""Adaptive sampling: choice of the next pair of systems from their estimated strengths."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ PAIRS = [(one, other) for one in range(4) for other in range(one + 1, 4)]
 
 
 def played(strengths: FloatArray, games: FloatArray, seed: int) -> FloatArray:
-    """Wins of systems with these strengths, who meet so often."""
+    """Simulate the wins of systems with these strengths in the given numbers of games."""
     rng = make_generator(seed)
     wins = np.zeros((len(strengths), len(strengths)))
     for one, other in PAIRS:
@@ -80,7 +80,7 @@ def test_numbers_are_shares_rounded_by_a_draw() -> None:
     assert (drawn <= np.ceil(20 * shares)).all()
     assert drawn.mean(axis=0) == pytest.approx(20 * shares, abs=0.1)
     assert draw_next_counts(shares, 20, seed=3, choice=7) == drawn[7].tolist()
-    # Where no pair goes on there is nothing to compare.
+    # If no pair is open, there is nothing to compare.
     assert draw_next_counts(np.zeros(2), 20, seed=3, choice=7) == [0, 0]
     assert draw_next_counts(np.zeros(0), 20, seed=3, choice=7) == []
     with pytest.raises(OptionError, match="'number' must be an integer of at least 1"):

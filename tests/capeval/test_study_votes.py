@@ -152,7 +152,7 @@ def planned(folder: Path) -> Plan:
 
 
 def electorate(plan: Plan, wanted: Callable[[int], int], folder: Path) -> Path:
-    """The answers of voters who want a known candidate of each pair, one of three against the others."""
+    """Write votes for a known candidate of each pair, with one dissenter among three voters."""
     path = folder / "votes.csv"
     rng = np.random.default_rng(9)
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -202,7 +202,7 @@ def test_a_simulated_electorate_gives_the_known_accuracies(tmp_path: Path) -> No
     study = study_plan(counted, None, ConsensusOptions(counts=(1, 4), draws=2))
     found = {kind: each.value for kind, each in study.accuracy["consensus"]["CIDEr"].items()}
     assert found == {"HC": 1.0, "HI": 1.0, "HM": 1.0, "MM": 0.0, "all": 0.75}
-    # The voters want the same candidate of a pair beside every reference: any half predicts the other.
+    # The voters prefer the same candidate of a pair for every reference: any half predicts the other.
     assert study.human["Humans"].mean == 1.0
     # With all four references nothing is drawn, so the curve ends at the accuracy.
     assert study.by_references["all"]["CIDEr"][1].mean == 0.75

@@ -1,4 +1,4 @@
-"""How often systems win: fractions, strengths, intervals, and what is left out."""
+"""Win rates of systems: fractions, strengths, confidence intervals and exclusions."""
 
 import numpy as np
 import pytest

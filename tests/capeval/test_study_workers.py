@@ -1,4 +1,4 @@
-"""Worker models against crowd-kit and choix, and what answers say of workers."""
+"""Worker models compared with crowd-kit and choix, and worker statistics from answers."""
 
 import json
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_wrong_answers_are_named() -> None:
 
 
 def electorate(seed: int, *, votes: int, honest: int, spammers: int) -> Answers:
-    """Answers to questions with two choices, three workers each, until every worker has so many."""
+    """Simulate answers to binary questions, three workers per question, `votes` answers per worker."""
     rng = np.random.default_rng(seed)
     workers = honest + spammers
     questions = workers * votes // 3

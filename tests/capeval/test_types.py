@@ -1,4 +1,4 @@
-"""References and candidates: what they hold, and what they refuse by name."""
+"""References and candidates: contents and validation errors."""
 
 import pickle
 from typing import Any

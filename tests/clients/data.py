@@ -1,4 +1,4 @@
-"""The captions that the clients score, and where they write what they got."""
+"""Captions that the clients score, and the output file for their results."""
 
 import json
 import random
@@ -45,7 +45,7 @@ def folder() -> Path:
 
 
 def write(results: Any) -> None:
-    """Writes what the client got."""
+    """Write the results of the client."""
     (folder() / "got.json").write_text(json.dumps(results, default=lambda array: array.tolist()))
 
 

@@ -1,4 +1,4 @@
-"""As in dense and video captioning: image ids that are tuples, and integers beside text."""
+"""Image ids of dense and video captioning: tuples, and mixtures of integers and text."""
 
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider

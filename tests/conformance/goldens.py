@@ -19,7 +19,7 @@ WHO = ["a dog", "two dogs", "a man", "a woman in a red coat", "some children", "
 DOES = ["runs", "is running", "sits", "sleeps", "is eating", "holds an umbrella", "rides a bike", "looks up"]
 WHERE = ["on the grass", "in a kitchen", "near a lake", "on a bench", "under a tree", "beside the road"]
 WHEN = ["", "", "", "at night", "in the rain", "while people watch", "with 25\u00a01/2 balloons"]
-# What a scorer may meet besides sentences.
+# Inputs other than sentences that a scorer may receive.
 ODD = [
     "",
     "dog",

@@ -28,7 +28,7 @@ def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
 
 
 def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
-    """Starts the demo, uses it, and stops it; what it said of the account and for visitors."""
+    """Start, use and stop the demo; return its user name, password and visitor link."""
     folder = folder / "demo"
     options = ("--folder", str(folder), "--port", str(port))
     command = [sys.executable, "-m", "examples.demo_server", *options]

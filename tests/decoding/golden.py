@@ -1,4 +1,4 @@
-"""What the published code computed, and the published model as a step of numpy."""
+"""Golden results of the published code, and its model as a numpy step function."""
 
 from __future__ import annotations
 

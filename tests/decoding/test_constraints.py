@@ -1,4 +1,4 @@
-"""Boxes, the filter, the words of classes, and the command that shows what follows."""
+"""Boxes, the filter, the words of classes, and the command that shows the resulting constraints."""
 
 from __future__ import annotations
 

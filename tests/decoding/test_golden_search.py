@@ -1,4 +1,4 @@
-"""The search and the published machine, with the published weights, against what that code computed."""
+"""Search and published state machine compared with golden results of the published code and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search against its twin and against all captions there are; machines; what is refused."""
+"""Search compared with its twin and with exhaustive search; state machines; validation errors."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_search_is_its_twin(
 
 
 def all_captions(model: Model, length: int) -> Iterator[tuple[Tokens, float]]:
-    """Every caption of at most so many tokens, the end included, and its log-probability."""
+    """Yield each caption of at most `length` tokens, end token included, with its log-probability."""
     growing: list[tuple[Tokens, float]] = [((), 0.0)]
     for _ in range(length):
         following = []
@@ -168,7 +168,7 @@ RUN_ON = np.array([word.startswith("##") for word in WORDS])
 
 
 def met(machine: StateMachine, text: str) -> list[frozenset[int]]:
-    """What has been met after each word; in every state that a caption can be in."""
+    """Return the constraints met after each word, over all states that the caption can reach."""
     states, found = {0}, []
     for word in text.split():
         states = {to for state in states for to in machine.targets(state, WORDS.index(word))}

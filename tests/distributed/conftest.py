@@ -1,4 +1,4 @@
-"""Shards of COCO, what one process makes of them, the engines, and the recipes of the documents."""
+"""Fixtures: shards of COCO, single-process results, the engines, and the documented recipes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(shards: Path) -> pa.Table:
 
 @pytest.fixture(scope="session")
 def recipes() -> SimpleNamespace:
-    """What the blocks of the documents' page define."""
+    """Names that the code blocks of docs/how-to/engines.md define."""
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) == 7
     names: dict[str, Any] = {"__name__": "recipes"}
@@ -57,7 +57,7 @@ def recipes() -> SimpleNamespace:
 
 @pytest.fixture(scope="session")
 def one_process(table: pa.Table, recipes: SimpleNamespace) -> Report:
-    """What one process makes of all images together."""
+    """Report of a single process for all images."""
     return evaluate_whole(table, recipes)
 
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/how-to/engines.md, on the engines themselves, give what one process gives."""
+"""Recipes of docs/how-to/engines.md: results on the engines equal those of a single process."""
 
 from __future__ import annotations
 

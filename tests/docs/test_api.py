@@ -67,7 +67,7 @@ def is_described(thing: Any) -> bool:
 
 
 def imported() -> set[tuple[str, str]]:
-    """What the examples of the documents import from capeval: modules and names."""
+    """Return the modules and names that examples in the documentation import from capeval."""
     found = set()
     for page in DOCS.rglob("*.md"):
         for block in blocks(page, "python"):

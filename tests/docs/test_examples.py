@@ -1,13 +1,13 @@
-"""The examples of the README and the documents run, and show what they say.
+"""Examples in the README and the documentation run and print the documented output.
 
-- A block marked `python` runs as it stands, the blocks of a page in order and with the same names. A block
+- A block marked `python` runs unchanged, the blocks of a page in order and with the same names. A block
   with `>>>` is a doctest: what it shows is compared.
 - Of a block marked `console` or `sh`, commands that call `capeval` run in a shell, those of a page in order
-  and in one folder. Each line is a command; or, where some start with `$ `, those are, and the lines below
-  one are what it writes. They are compared, `...` standing for any text. A command fails exactly when an
+  and in one folder. Each line is a command; or, if some start with `$ `, those are, and the lines below
+  one are its output. They are compared, `...` matching any text. A command must fail if and only if an
   error is shown below it.
 
-Examples find the files and the names below.
+Examples can use the files and names below.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Block(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A line for the shell, and what it is shown to write."""
+    """A shell command with its documented output."""
 
     line: int
     text: str
@@ -88,7 +88,7 @@ def commands(page: Path) -> Iterator[Command]:
         parts = re.split(start, block.text, flags=re.MULTILINE)
         line = block.line + parts[0].count("\n")
         for part in parts[1:]:
-            # A command goes on after a backslash at the end of its line. So may lines that it writes end.
+            # A backslash at the end of a line continues the command. Output lines may end with one, too.
             [(command, shown)] = re.findall(r"\A((?:[^\n]*\\\n)*[^\n]*)\n?([\s\S]*)", part)
             command = command.replace("\\\n", "")
             if re.search(r"(^|\| *)capeval ", command):
@@ -184,7 +184,7 @@ def test_commands(page: Path, folder: Path) -> None:
 
 
 def same(shown: str, written: str) -> bool:
-    """Whether a command writes what is shown, but for empty lines at the ends and spaces at ends of lines."""
+    """Return whether outputs match, ignoring outer empty lines and spaces at the ends of lines."""
     shown, written = (
         "\n".join(line.rstrip() for line in text.strip("\n").split("\n")) + "\n" for text in (shown, written)
     )

@@ -1,4 +1,4 @@
-"""The notebooks of the documents run, and show what is stored in them: `make notebooks` stores it."""
+"""The notebooks of the documentation run and reproduce their stored outputs (see `make notebooks`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_there_are_notebooks() -> None:
 
 
 def shown(notebook: NotebookNode) -> list[list[str]]:
-    """What the cells with code show, but for the version of capeval in signatures."""
+    """Return the outputs of the code cells, with the version of capeval in signatures masked."""
     outputs = [
         [str(output.get("text") or sorted(output["data"].items())) for output in cell.outputs]
         for cell in notebook.cells

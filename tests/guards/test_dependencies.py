@@ -1,4 +1,4 @@
-"""What the package needs: the versions that CI installs are allowed, and the lowest ones agree."""
+"""Dependencies: CI installs allowed versions, and the minimum versions agree."""
 
 from __future__ import annotations
 

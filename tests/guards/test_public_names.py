@@ -1,4 +1,4 @@
-"""What modules export, and whether the stubs tell the truth about the native module."""
+"""Public names of modules, and the type stubs of the native module."""
 
 import ast
 import importlib

@@ -9,7 +9,7 @@ MAKERS = {"default_rng", "Random", "RandomState", "seed"}
 
 
 def makers(text: str) -> list[str]:
-    """What a module calls to make a random generator, or to seed a shared one."""
+    """Return the calls of a module that create a random generator or seed a shared one."""
     calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
     return [call.attr for call in calls if isinstance(call, ast.Attribute) and call.attr in MAKERS]
 

@@ -3,5 +3,5 @@
 import importlib
 import sys
 
-# It is beside this file, of which the folder is in PYTHONPATH.
+# The module is in the same folder as this file; PYTHONPATH contains that folder.
 sys.addaudithook(importlib.import_module("staying").end)

@@ -23,7 +23,7 @@ def leads_outward(family: int, address: object) -> bool:
 
 
 def _outward(event: str, arguments: tuple[object, ...]) -> str:
-    """What to say of an event by which this machine would be left; empty for others."""
+    """Return an error message for an event that connects to another machine; else, an empty string."""
     if event not in ("socket.connect", "socket.sendto"):
         return ""
     connection, address = arguments[0], arguments[1]
@@ -33,13 +33,13 @@ def _outward(event: str, arguments: tuple[object, ...]) -> str:
 
 
 def refuse(event: str, arguments: tuple[object, ...]) -> None:
-    """Fails a test that is about to leave this machine."""
+    """Fail a test that is about to connect to another machine."""
     if text := _outward(event, arguments):
         raise AssertionError(text)
 
 
 def end(event: str, arguments: tuple[object, ...]) -> None:
-    """Ends a process that is about to leave this machine: an error could be overlooked there."""
+    """End a process that is about to connect to another machine: an exception could be overlooked there."""
     if text := _outward(event, arguments):
         print(text, file=sys.stderr, flush=True)
         os._exit(97)

@@ -38,7 +38,7 @@ class Corpus:
     candidates: list[str]
 
     def of_words(self, most: int) -> "Corpus":
-        """The same with at most so many words of each caption."""
+        """Return the corpus with each caption cut to at most `most` words."""
         references = [[_cut(text, most) for text in group] for group in self.references]
         return Corpus(references, [_cut(text, most) for text in self.candidates])
 

@@ -1,4 +1,4 @@
-"""What no metric may depend on, and what all must satisfy: every registered metric is tried."""
+"""Invariances and bounds that hold for every registered metric."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The native metrics give what their plain-Python twins give."""
+"""The native metrics and their plain-Python twins return the same scores."""
 
 import pickle
 from importlib import import_module

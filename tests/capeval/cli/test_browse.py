@@ -1,4 +1,4 @@
-"""`capeval browse`: what its page has, and what it refuses."""
+"""`capeval browse`: contents of the page and validation errors."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def output(*arguments: str | Path, **options: Any) -> str:
 
 
 def refusal(*arguments: str | Path, **options: Any) -> str:
-    """The one line that says what is wrong, with exit code 2."""
+    """Run a command that fails with exit code 2 and return its one-line error message."""
     done = run(*arguments, **options)
     assert done.returncode == 2
     assert done.stdout == b""
@@ -540,7 +540,7 @@ def test_an_interrupt_is_quiet() -> None:
 
 
 def _everything(terminal: int) -> bytes:
-    """What programs write to a terminal until the last of them closes it."""
+    """Read all output written to a terminal until the last program closes it."""
     parts = []
     with contextlib.suppress(OSError):
         while part := os.read(terminal, 100_000):

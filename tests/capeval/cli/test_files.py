@@ -100,7 +100,7 @@ def test_columns_are_asked_for_and_named(files: Path) -> None:
     assert scores(files / "references.csv", odd, *named) == scores(
         files / "references.json", files / "results.json"
     )
-    # The references have a column of that name too, beside one with a usual name.
+    # The references also have a column of that name, in addition to one with a standard name.
     (files / "both.csv").write_text("id,caption,model\n1,a,b\n2,c,d\n")
     message = refusal("score", files / "both.csv", odd, "--id-column=key", "--caption-column=model")
     assert (
@@ -142,7 +142,7 @@ def test_studies_and_frequencies_read_the_same_files(files: Path) -> None:
     arguments = (files / "references.json", files / "results.json", "-m", "CIDEr-D", "--format", "csv")
     plain = output("score", *arguments)
     assert output("score", *arguments, "--frequencies", files / "references.csv").split() == plain.split()
-    # Neither metric has a favourite here; the file was read to find that out.
+    # Both metrics rank all references equally here; the error proves that the file was read.
     read = run("study", "ranking", files / "references.csv")
     assert b"must be an image whose references both metrics tell apart" in read.stderr
     assert run("study", "ranking", "-", input=(files / "references.csv").read_bytes()).stderr == read.stderr

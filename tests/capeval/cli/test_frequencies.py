@@ -68,7 +68,7 @@ def test_pickles_of_the_field_are_read(ending: str, files: Path) -> None:
 
 
 class Deletes:
-    """What a pickle of it does when it is loaded carelessly."""
+    """An object that deletes a file when its pickle is loaded without restrictions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

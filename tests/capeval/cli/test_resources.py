@@ -42,7 +42,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def nothing_made(tmp_path: Path) -> dict[str, str]:
-    """An environment whose cache folder is empty."""
+    """An environment with an empty cache folder."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     del environment[STORE]
     return environment

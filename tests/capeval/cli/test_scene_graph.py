@@ -85,7 +85,7 @@ def test_copies_of_words_are_empty_nodes() -> None:
 
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "captions.txt"
-    # Words with one tag: a sentence of so many others takes a minute to parse.
+    # Words with one possible tag: a sentence of 120 ambiguous words takes a minute to parse.
     path.write_text("a dog\n" + "the " * 119 + "a cat")
     assert (
         f"{path}: line 2: SPICE parses sentences of up to 120 tokens (got one of 121 in the caption"

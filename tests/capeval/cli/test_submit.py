@@ -53,7 +53,7 @@ class Asked:
 
 
 class Pretender:
-    """A server that answers as a test says, and notes what it was asked."""
+    """A fake server that returns the responses of a test and records the requests."""
 
     def __init__(self, answer: Callable[[Asked], Answer | None]) -> None:
         asked: list[Asked] = []

@@ -1,4 +1,4 @@
-"""Cases of our own wording for METEOR: plain scenes and what is done to them, and odd texts."""
+"""METEOR test cases in our own words: plain scenes, their variations, and unusual texts."""
 
 from __future__ import annotations
 

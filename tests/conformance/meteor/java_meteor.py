@@ -18,14 +18,14 @@ COMMAND = ["java", "-jar", "-Xmx2G", "meteor-1.5.jar", "-", "-", "-stdio", "-l",
 
 
 def command_of(language: str) -> list[str]:
-    """The command for a language whose paraphrases pycocoevalcap lacks."""
+    """Return the command for a language without paraphrases in pycocoevalcap."""
     modules = "exact" if language == "cs" else "exact stem"
     return [*COMMAND[:-3], "-l", language, "-lower", "-m", modules]
 
 
 @dataclass(frozen=True, kw_only=True)
 class JavaScores:
-    """What the reference answered: one statistics line and one score a segment, and the corpus score."""
+    """Results of the Java reference: statistics and score per segment, and the corpus score."""
 
     statistics: list[str]
     scores: list[float]

@@ -52,7 +52,7 @@ def cases(language: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def answered(language: str) -> dict[str, Any]:
-    """What METEOR 1.5 answers."""
+    """Return the results of METEOR 1.5."""
     found = list(cases(language))
     with JavaMeteor(command_of(language)) as meteor:
         answer = meteor.score([candidate for candidate, _ in found], [references for _, references in found])

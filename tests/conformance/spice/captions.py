@@ -87,7 +87,7 @@ HARD: tuple[Hard, ...] = (
 
 
 def captions(count: int, seed: int) -> list[str]:
-    """So many different captions: two thirds of COCO, mostly its tokens, and a third made harder."""
+    """Return `count` distinct captions: two thirds from COCO, mostly tokenized, one third harder variants."""
     rng = random.Random(seed)
     found: dict[str, None] = {}
     written = _written(rng)

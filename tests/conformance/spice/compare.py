@@ -57,7 +57,7 @@ def golden_captions() -> list[str]:
 
 
 def write_golden() -> None:
-    """Writes what Java makes of the captions written for these tests."""
+    """Write the Java results for the captions of these tests."""
     version = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True).stderr
     about = {
         "tool": "SPICE 1.0 (pycocoevalcap 1.2) with CoreNLP 3.6.0, run by Driver.java",
@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="add Java's rows to this file (.jsonl.gz)")
     parser.add_argument("--rows", type=Path, nargs="+", help="compare with rows that Java made before")
-    parser.add_argument("--write-golden", action="store_true", help="make golden.jsonl anew")
+    parser.add_argument("--write-golden", action="store_true", help="regenerate golden.jsonl")
     arguments = parser.parse_args()
     if arguments.write_golden:
         write_golden()

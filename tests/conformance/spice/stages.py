@@ -61,7 +61,7 @@ class Agreement:
 
 
 def read_rows(path: Path, every: int = 1) -> list[Row]:
-    """The rows of a file, or every so many of them."""
+    """Return every n-th row of a file (`every=1`: all rows)."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in islice(file, 0, None, every) if line.startswith('{"c"')]

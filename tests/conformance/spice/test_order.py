@@ -1,4 +1,4 @@
-"""What SPICE's score depends on besides the captions: the order of references, as it is merged one by one."""
+"""Effect of the order of references on SPICE, which merges their scene graphs one by one."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ def check(agreement: Agreement, captions: int) -> None:
 
 
 def shared_file(name: str) -> Path:
-    """A file of the reference's results that lies beside the project."""
+    """Return a file with results of the reference; skip the test if it is missing."""
     shared_data(".")
     path = SHARED.parent / "spice" / name
     if not path.exists():
-        pytest.skip(f"the reference's results are not beside the project ({path} is missing)")
+        pytest.skip(f"the reference's results are missing ({path})")
     return path
 
 

@@ -1,4 +1,4 @@
-"""The consensus studies on the real judgments, beside the numbers of the CIDEr paper."""
+"""Consensus studies on the real judgments, compared with the numbers of the CIDEr paper."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Agreement on words, on all of COCO's val2014, and what section 4.2 says of it."""
+"""Word agreement on all of COCO's val2014, compared with section 4.2 of the paper."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def read_golden(path: Path = GOLDEN) -> list[tuple[str, str, str]]:
 
 
 def write_golden(count: int, seed: int, path: Path = GOLDEN) -> None:
-    """Writes the golden file: lines whose tokens are the same alone and with lines after."""
+    """Write the golden file, only with lines that have the same tokens with and without following lines."""
     lines = list(generate.lines(count, seed))
     columns = [run(lines, lowercase=case) for run in (jar_lines, jar_alone) for case in (True, False)]
     rows = [row for row in zip(lines, *columns, strict=True) if row[1:3] == row[3:]]
@@ -183,7 +183,7 @@ def main() -> int:
     parser.add_argument("--file", type=Path, help="compare the lines of a file instead")
     parser.add_argument("--context", choices=["barrier", "batch", "alone"], default="barrier")
     parser.add_argument("--show", type=int, default=30, help="differences to print")
-    parser.add_argument("--write-golden", action="store_true", help="make golden.txt anew")
+    parser.add_argument("--write-golden", action="store_true", help="regenerate golden.txt")
     arguments = parser.parse_args()
     if arguments.write_golden:
         write_golden(600, 2014)

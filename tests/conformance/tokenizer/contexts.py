@@ -1,4 +1,4 @@
-"""Prints the captions of COCO 2014 whose tokens depend on the caption after them, in Markdown.
+"""Print a Markdown list of COCO 2014 captions with tokens that depend on the next caption.
 
 python -m tests.conformance.tokenizer.contexts
 """

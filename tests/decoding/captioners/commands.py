@@ -16,7 +16,7 @@ app.add_command(baselines)
 
 
 def capeval(*arguments: str | Path, fails: bool = False, warns: bool = False) -> str:
-    """What a command writes; on standard error, where it fails or warns."""
+    """Run a command; return its output, or its standard error if it fails or warns."""
     output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     code: object = 0
     given = ["capeval", *map(str, arguments)]

@@ -24,7 +24,7 @@ class World:
 
 
 def world(images: int, seed: int = 0) -> World:
-    """Images with two nouns and a place each; what the caption says can be seen in the features alone."""
+    """Generate images with two nouns and a place each; only the features show the contents of a caption."""
     generator = np.random.default_rng(seed)
     features, captions = {}, {}
     for image in range(1, images + 1):

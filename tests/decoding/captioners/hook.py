@@ -1,4 +1,4 @@
-"""Calls `generate` with a decoding method of one's own, in each version of transformers that tests meet."""
+"""Calls of `generate` with a custom decoding method, for each tested version of transformers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HAS_HOOK = "custom_generate" in inspect.signature(GenerationMixin.generate).para
 
 
 def generates(model: Any, method: Any, **options: Any) -> Any:
-    """What `model.generate(custom_generate=method)` returns."""
+    """Return the result of `model.generate(custom_generate=method)`."""
     if HAS_HOOK:
         return model.generate(custom_generate=method, **options)
     # A captioner of pixels hands its text to a model inside of it.

@@ -1,4 +1,4 @@
-"""What is wrong with files and options is named on one line, and no result is written."""
+"""One-line errors for invalid files and options, without a written result."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_damaged_checkpoints(checkpoint: Path) -> None:
 
 
 class Harmful:
-    """What a file could have run when it is read."""
+    """An object that runs code when its pickle is loaded."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return exec, ("raise SystemExit('it ran')",)

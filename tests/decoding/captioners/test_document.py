@@ -16,7 +16,7 @@ PIECES = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]", "a", "dog", "dogs", "fir
 
 
 class Model:
-    """A model whose `generate` has the hook, in versions of transformers that don't."""
+    """A model with a `generate` hook, also for versions of transformers that lack it."""
 
     def __init__(self) -> None:
         torch.manual_seed(0)

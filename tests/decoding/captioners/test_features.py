@@ -1,4 +1,4 @@
-"""Files of features: read image by image, and what is wrong with one is named."""
+"""Feature files: reading image by image, and validation errors."""
 
 from __future__ import annotations
 

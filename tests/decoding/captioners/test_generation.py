@@ -70,7 +70,7 @@ def blip() -> Any:
 
 
 def made(kind: Any, seed: int) -> tuple[Any, dict[str, Any]]:
-    """A model, and what it is asked to go on with: two rows of different content."""
+    """Return a model and its inputs: two rows with different contents."""
     torch.manual_seed(seed)
     model = kind().eval()
     # Random weights prefer one token everywhere: larger ones make the captions differ.
@@ -97,7 +97,7 @@ FREE = [build_state_machine([])] * 2
 @pytest.mark.parametrize("seed", range(2))
 def test_one_state_equals_beam_search(kind: Any, cache: bool, seed: int) -> None:
     model, inputs = made(kind, seed)
-    # No caption ends early: transformers keeps those that ended beside the beam, and the search in it.
+    # No caption ends early: transformers keeps finished captions outside the beam, and the search inside it.
     same = {"max_new_tokens": 6, "min_new_tokens": 6, "use_cache": cache}
     expected = model.generate(**inputs, **same, num_beams=4)
     found = generates(model, ConstrainedGeneration(machines=FREE, beam_size=4), **inputs, **same)

@@ -1,4 +1,4 @@
-"""Up-Down against what the published code computed with the same weights."""
+"""Up-Down compared with results of the published code for the same weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the modules export that need PyTorch."""
+"""Public names of the modules that need PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: what it learns, and that it goes on wherever it was stopped."""
+"""Training: learning, and resuming from any interruption."""
 
 from __future__ import annotations
 
