@@ -19,7 +19,7 @@ from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
-    AdaptiveChoice,
+    NextPairs,
     Assignment,
     Campaign,
     Image,
@@ -116,7 +116,7 @@ def test_the_first_choice_is_even_and_later_ones_are_where_least_is_certain() ->
     (worker,) = join(campaign)
     first = answer(worker, 12)
     assert set(compared(first).values()) == {2}
-    assert AdaptiveChoice.objects.count() == 1
+    assert NextPairs.objects.count() == 1
     later = answer(worker, 60)
     found = compared(later)
     assert max(found, key=found.__getitem__) == ("close", "near")
@@ -124,7 +124,7 @@ def test_the_first_choice_is_even_and_later_ones_are_where_least_is_certain() ->
     # A floor for all: a fifth of twelve is spread evenly, in each choice.
     assert min(found.values()) >= 1
     assert len(found) == 6
-    choices = list(AdaptiveChoice.objects.order_by("number"))
+    choices = list(NextPairs.objects.order_by("number"))
     # A pair of which few are left makes a choice shorter.
     assert [choice.number for choice in choices] == list(range(1, 8))
     assert all(sum(pair["number"] for pair in choice.pairs) == 12 for choice in choices)
@@ -142,7 +142,7 @@ def test_all_items_are_answered_in_the_end() -> None:
     assert Response.objects.count() == 72
     assert Item.objects.filter(up_next=False).count() == 0
     assert assignment.assign_work(workers[0]).why == "There is no work for you now."
-    assert 6 <= AdaptiveChoice.objects.count() <= 12
+    assert 6 <= NextPairs.objects.count() <= 12
     assert is_sound(campaign)
 
 
@@ -150,12 +150,12 @@ def test_who_has_had_what_was_chosen_makes_the_next_choice() -> None:
     campaign = comparing(answers=2, next_pairs=4)
     one, other = join(campaign, 2)
     answer(one, 4)
-    assert AdaptiveChoice.objects.count() == 1
+    assert NextPairs.objects.count() == 1
     answer(one, 1)
-    assert AdaptiveChoice.objects.count() == 2
+    assert NextPairs.objects.count() == 2
     # The other begins with what was chosen first, and lacks one answer each.
     assert {held.item_id for held in answer(other, 5)} == {held.item_id for held in one.assignments.all()}
-    assert AdaptiveChoice.objects.count() == 2
+    assert NextPairs.objects.count() == 2
     assert is_sound(campaign)
 
 
@@ -173,7 +173,7 @@ def test_who_avoids_warnings_is_given_what_a_later_choice_has() -> None:
     assert {one.item_id for one in answer(worker, 6)} == set(left.values_list("pk", flat=True))
     assert assignment.assign_work(worker).why == "There is no work for you now."
     assert assignment.get_assignment(other, held.lease).state == "held"
-    assert replays(campaign) == [()] * AdaptiveChoice.objects.count()
+    assert replays(campaign) == [()] * NextPairs.objects.count()
 
 
 def test_excluded_and_rejected_answers_choose_nothing(django_user_model: Any) -> None:
@@ -187,9 +187,9 @@ def test_excluded_and_rejected_answers_choose_nothing(django_user_model: Any) ->
     exclusion, _ = moderation.block(None, spammer, "spam")
     answer(worker, 5)
     answer(other, 6)
-    assert AdaptiveChoice.objects.count() == 1
+    assert NextPairs.objects.count() == 1
     answer(other, 1)
-    choice = AdaptiveChoice.objects.get(number=2)
+    choice = NextPairs.objects.get(number=2)
     assert choice.left_out == {"participations": [spammer.pk], "responses": [rejected.pk]}
     counted = Response.objects.filter(item__campaign=campaign, pk__lte=choice.last_response)
     of_others = counted.exclude(participation=spammer).exclude(pk=rejected.pk)
@@ -230,9 +230,9 @@ def test_the_audit_and_the_command_find_a_choice_that_does_not_follow(
     (worker,) = join(campaign)
     answer(worker, 25)
     assert is_sound(campaign)
-    choice = AdaptiveChoice.objects.get(number=3)
+    choice = NextPairs.objects.get(number=3)
     # The database refuses to change or delete it.
-    for change in (lambda: AdaptiveChoice.objects.update(seed=9), AdaptiveChoice.objects.all().delete):
+    for change in (lambda: NextPairs.objects.update(seed=9), NextPairs.objects.all().delete):
         with pytest.raises(IntegrityError, match="never"), transaction.atomic():
             change()
     changes: list[tuple[str, Any, str]] = [
@@ -241,7 +241,7 @@ def test_the_audit_and_the_command_find_a_choice_that_does_not_follow(
         ("pairs", [{**pair, "number": 2} for pair in choice.pairs], "the numbers of items differ"),
         ("seed", 10**6, "the numbers of items differ"),
     ]
-    from_database: Any = AdaptiveChoice.from_db
+    from_database: Any = NextPairs.from_db
     loaded = from_database.__func__
     for name, value, said in changes:
 
@@ -251,7 +251,7 @@ def test_the_audit_and_the_command_find_a_choice_that_does_not_follow(
                 setattr(row, name, value)
             return row
 
-        monkeypatch.setattr(AdaptiveChoice, "from_db", classmethod(from_db))
+        monkeypatch.setattr(NextPairs, "from_db", classmethod(from_db))
         differs = "; ".join(replays(campaign)[2])
         assert said in differs, name
         (finding, *_) = audit(campaign)
@@ -302,8 +302,8 @@ def test_a_trial_chooses_too_and_its_answers_say_nothing() -> None:
     for _ in range(14):
         (held,) = assignment.assign_work(worker).assignments
         submit.submit(held, given(dict(by_strength(held))))
-    assert AdaptiveChoice.objects.count() == 2
-    assert not any(sum(map(sum, choice.wins)) for choice in AdaptiveChoice.objects.all())
+    assert NextPairs.objects.count() == 2
+    assert not any(sum(map(sum, choice.wins)) for choice in NextPairs.objects.all())
     campaign = lifecycle.change_state(None, campaign, "open")
     assert is_sound(campaign)
 
@@ -318,9 +318,7 @@ def test_strengths_come_first_on_the_board_and_say_why(challenge: Challenge) -> 
     release_files.verify(made)
     stored = json.loads((release_files.folder_of(made) / "next_pairs.json").read_text())
     assert stored["floor"] == 0.2
-    assert [choice["number"] for choice in stored["choices"]] == list(
-        range(1, AdaptiveChoice.objects.count() + 1)
-    )
+    assert [choice["number"] for choice in stored["choices"]] == list(range(1, NextPairs.objects.count() + 1))
     assert json.loads((release_files.folder_of(made) / "manifest.json").read_text())["next_pairs"] == 12
     strengths, wins = columns_of(challenge)
     assert (strengths.question, wins.question) == ("Bradley-Terry", "wins")
@@ -347,7 +345,7 @@ def test_organizers_see_the_latest_choice(django_user_model: Any, client: Client
     assert "Next comparisons" not in page
     (worker,) = join(campaign)
     answer(worker, 25)
-    latest = AdaptiveChoice.objects.get(number=3)
+    latest = NextPairs.objects.get(number=3)
     page = client.get(f"/campaigns/{campaign.slug}/").content.decode()
     (table,) = re.findall(r"Next comparisons.*?</table>", page, re.DOTALL)
     assert len(re.findall(r"<tr><th scope=.row.>", table)) == 6
@@ -380,7 +378,7 @@ def test_a_pair_of_triplets_is_one_comparison() -> None:
         if votes:
             expected[0] += 0.5 if not lead else float(lead > 0)
             expected[1] += 0.5 if not lead else float(lead < 0)
-    latest = AdaptiveChoice.objects.get(number=2)
+    latest = NextPairs.objects.get(number=2)
     assert latest.systems == ["best", "close"]
     assert latest.wins == [[0.0, expected[1]], [expected[0], 0.0]]
     assert sum(expected) < 6

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from capeval_server.annotation.core.slots import find_ended_items
-from capeval_server.annotation.models import AdaptiveChoice, Campaign, Item, Slot
+from capeval_server.annotation.models import NextPairs, Campaign, Item, Slot
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses.adaptive_sampling import replay
 from capeval_server.annotation.review import moderation
@@ -69,7 +69,7 @@ def test_robots_whose_items_are_chosen_by_systems(seed: int) -> None:
     crowd.run(campaign)
     assert {"skip", "return", "leave"} <= set(crowd.done)
     check_end(campaign, crowd.acknowledged)
-    assert AdaptiveChoice.objects.count() >= 8
+    assert NextPairs.objects.count() >= 8
     assert all(again.differs == () for again in replay(campaign))
 
 

@@ -19,7 +19,7 @@ from capeval_server.challenges.models import Challenge
 __all__ = [
     "EXCLUDED",
     "LONGEST_NOTE",
-    "AdaptiveChoice",
+    "NextPairs",
     "Assignment",
     "Campaign",
     "CheckResult",
@@ -200,7 +200,7 @@ class Item(models.Model):
         ]
 
 
-class AdaptiveChoice(models.Model):
+class NextPairs(models.Model):
     """A choice of adaptive sampling, with all data that determine it. Never changed."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="next_pairs")

@@ -19,7 +19,7 @@ from capeval.formats.judgments.plans import PAIR_CHOICES
 from capeval.studies.judging.next_pairs import compute_next_shares, draw_next_counts
 from capeval_server.annotation.core.locks import lock_items
 from capeval_server.annotation.core.options import CampaignOptions, get_options
-from capeval_server.annotation.models import EXCLUDED, AdaptiveChoice, Campaign, Item, Response, Review
+from capeval_server.annotation.models import EXCLUDED, NextPairs, Campaign, Item, Response, Review
 from capeval_server.annotation.task_types import task_named
 from capeval_server.jobs.leases import database_time
 
@@ -40,7 +40,7 @@ class ReplayResult:
         removed: Number of its answers whose texts were removed since and can't be counted again.
     """
 
-    choice: AdaptiveChoice
+    choice: NextPairs
     differs: tuple[str, ...]
     removed: int
 
@@ -91,7 +91,7 @@ def _list_items(campaign: Campaign) -> QuerySet[Item]:
     return campaign.items.filter(is_check=False)
 
 
-def choose_items(campaign: Campaign) -> AdaptiveChoice | None:
+def choose_items(campaign: Campaign) -> NextPairs | None:
     """Choose the next items; None if all were chosen. The caller holds the campaign."""
     left = _group_free_items(campaign)
     if not left:
@@ -117,7 +117,7 @@ def choose_items(campaign: Campaign) -> AdaptiveChoice | None:
     Item.objects.filter(pk__in=keys).update(up_next=True)
     columns = zip(pairs, going_on, shares.tolist(), numbers, chosen, strict=True)
     names = ("systems", "going_on", "share", "number", "items")
-    return AdaptiveChoice.objects.create(
+    return NextPairs.objects.create(
         campaign=campaign,
         number=number,
         time=database_time(),
@@ -156,7 +156,7 @@ def _list_compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]
     return systems, [(place[one], place[other]) for one, other in sorted(names)]
 
 
-def _get_pairs(choice: AdaptiveChoice) -> tuple[list[str], list[tuple[int, int]]]:
+def _get_pairs(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the systems and pairs of an earlier choice, which items never change."""
     return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
 
@@ -287,7 +287,7 @@ def replay(campaign: Campaign) -> Iterator[ReplayResult]:
         yield ReplayResult(choice=choice, differs=tuple(differs), removed=tally.removed)
 
 
-def _compare_numbers(choice: AdaptiveChoice, options: CampaignOptions) -> Iterator[str]:
+def _compare_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
     """Yield the differences between a choice and the numbers computed from its wins."""
     _, pairs = _get_pairs(choice)
     going_on = [pair["going_on"] for pair in choice.pairs]
@@ -302,7 +302,7 @@ def _compare_numbers(choice: AdaptiveChoice, options: CampaignOptions) -> Iterat
         yield "the numbers of items differ"
 
 
-def _compare_items(campaign: Campaign, choice: AdaptiveChoice, chosen: set[int]) -> Iterator[str]:
+def _compare_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
     """Yield the problems of the items of a choice, and add the items to `chosen`."""
     for pair in choice.pairs:
         first, second = (choice.systems[number] for number in pair["systems"])
