@@ -17,7 +17,7 @@ from capeval.errors import CapevalWarning, OptionError, ResourceError
 from capeval.resources import compiled_files, installed_files, meteor
 from tests.waiting import PATIENCE
 
-OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
+OPEN = "import sys, pathlib; from capeval.resources.meteor import ensure_tables; "
 OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
 
 

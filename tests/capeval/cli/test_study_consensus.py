@@ -358,7 +358,7 @@ def test_missing_word_tables_are_named_before_anything_is_scored(
     def missing(_: object) -> None:
         raise ResourceError("the word tables are missing: pip install them")
 
-    monkeypatch.setattr(meteor, "compiled_tables", lambda progress: missing(progress))
+    monkeypatch.setattr(meteor, "ensure_tables", lambda progress: missing(progress))
     path = abstract / "references.json"
     path.write_text(json.dumps(REFERENCES), encoding="utf-8")
     arguments = ["--references", path] if name == "gaming" else [abstract]

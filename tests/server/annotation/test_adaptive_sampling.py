@@ -19,11 +19,11 @@ from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
-    NextPairs,
     Assignment,
     Campaign,
     Image,
     Item,
+    NextPairs,
     Participation,
     Response,
 )

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from capeval_server.annotation.core.slots import find_ended_items
-from capeval_server.annotation.models import NextPairs, Campaign, Item, Slot
+from capeval_server.annotation.models import Campaign, Item, NextPairs, Slot
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses.adaptive_sampling import replay
 from capeval_server.annotation.review import moderation

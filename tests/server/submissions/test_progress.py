@@ -25,7 +25,7 @@ def test_each_metric_is_told_while_it_is_computed(ann: Participant, monkeypatch:
         tell(job, **progress)
         told.append(Job.objects.get(pk=job.pk).progress)
 
-    monkeypatch.setattr(leases, "tell", listen)
+    monkeypatch.setattr(leases, "update_progress", listen)
     ann.submitted()
     assert worker.work_once()
     assert [one["number"] for one in told] == list(range(1, 9))
@@ -39,7 +39,7 @@ def test_most_submissions_are_scored_before_there_is_more_to_tell(
 ) -> None:
     monkeypatch.setattr(jobs, "_PAUSE", 3600.0)
     told: list[dict[str, Any]] = []
-    monkeypatch.setattr(leases, "tell", lambda _, **progress: told.append(progress))
+    monkeypatch.setattr(leases, "update_progress", lambda _, **progress: told.append(progress))
     ann.scored()
     assert len(told) == 1
 

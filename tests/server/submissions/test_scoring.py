@@ -72,7 +72,7 @@ DISTURBANCE = """
 import os, signal, sys
 from pathlib import Path
 if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
-    from capeval.metrics.registry import named
+    from capeval.metrics.registry import get_metric
     metric, place = type(named("ROUGE-L")), Path({place!r})
     kernel = metric.kernel
     def disturb():

@@ -19,7 +19,6 @@ from capeval_server.challenges.models import Challenge
 __all__ = [
     "EXCLUDED",
     "LONGEST_NOTE",
-    "NextPairs",
     "Assignment",
     "Campaign",
     "CheckResult",
@@ -30,6 +29,7 @@ __all__ = [
     "Image",
     "Item",
     "KnownCaption",
+    "NextPairs",
     "Panel",
     "Participation",
     "Release",

@@ -19,7 +19,7 @@ from capeval.formats.judgments.plans import PAIR_CHOICES
 from capeval.studies.judging.next_pairs import compute_next_shares, draw_next_counts
 from capeval_server.annotation.core.locks import lock_items
 from capeval_server.annotation.core.options import CampaignOptions, get_options
-from capeval_server.annotation.models import EXCLUDED, NextPairs, Campaign, Item, Response, Review
+from capeval_server.annotation.models import EXCLUDED, Campaign, Item, NextPairs, Response, Review
 from capeval_server.annotation.task_types import task_named
 from capeval_server.jobs.leases import database_time
 
