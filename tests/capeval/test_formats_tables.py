@@ -39,7 +39,7 @@ def test_columns_become_captions(tmp_path: Path, name: str) -> None:
     references = load_references(path)
     assert references.image_ids == (5, 3)
     assert references[5] == ["a", "c"]
-    with pytest.raises(FormatError, match=r"row 2: image_id must be different .*as in row 0") as caught:
+    with pytest.raises(FormatError, match=r"row 2: duplicate image_id 5 \(first seen in row 0\)") as caught:
         load_candidates(path)
     assert caught.value.kind == "DuplicateImage"
 

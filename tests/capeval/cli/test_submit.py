@@ -185,7 +185,7 @@ def test_what_came_to_nothing_is_submitted_again(
     for _ in range(2):
         done = submit(server.address, results)
         assert done.stdout == f"{server.address}/submissions/{ID}/ is waiting\n"
-        assert f"is {state}: submitting again" in done.stderr
+        assert f"is {state}; submitting again" in done.stderr
     assert keys == [keys[0], keys[1], keys[0], keys[1]]
 
 
@@ -301,7 +301,7 @@ def test_files_are_checked_before_anything_is_sent(
     archive.write_bytes(archive.read_bytes()[:-5])
     assert "the file is not a zip, or is truncated" in refusal(submit(server.address, archive))
     archive.write_text(good)
-    assert "the file is not a zip (it begins with " in refusal(submit(server.address, archive))
+    assert "the file is not a zip (it starts with " in refusal(submit(server.address, archive))
     refusal(submit(server.address, tmp_path / "missing.json"))
     assert not server.asked
     with zipfile.ZipFile(archive, "w") as file:
