@@ -98,7 +98,7 @@ class Reader:
 
 
 class Visitor(Reader):
-    """A visitor of a server who uses only the keyboard."""
+    """A visitor of a server, using only the keyboard."""
 
     def __init__(self, site: Server, context: BrowserContext) -> None:
         super().__init__(context)

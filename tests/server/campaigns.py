@@ -86,14 +86,14 @@ def compare_systems(campaign: Campaign, items: int) -> None:
 
 
 def join(campaign: Campaign, number: int = 1) -> list[Participation]:
-    """New workers who agreed to take part."""
+    """Create workers with consent."""
     tokens = enrollment.invite(None, campaign, number)
     number = enrollment.latest_texts(campaign).number
     return [enrollment.agree(enrollment.get_invited(campaign, token), number) for token in tokens]
 
 
 def hold(worker: Participation) -> Assignment:
-    """The first of what a worker has to do."""
+    """Assign work to a worker and return the first assignment."""
     found = assignment.assign_work(worker)
     assert found.assignments, found.why
     return found.assignments[0]
@@ -107,12 +107,12 @@ def raw_answer(campaign: Campaign, text: str = "a cart in a street") -> dict[str
 def given(
     raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any
 ) -> submit.SubmittedAnswer:
-    """What a browser sends."""
+    """Return an answer in the form that a browser submits."""
     return submit.SubmittedAnswer(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
 
 
 def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> submit.AnswerOutcome:
-    """The outcome of answering what is held."""
+    """Answer an assignment and return the outcome."""
     return submit.submit(held, given(raw_answer(held.item.campaign, text), **more))
 
 
@@ -127,7 +127,7 @@ def free(campaign: Campaign) -> list[int]:
 
 
 def at_once(*works: Callable[[], object]) -> list[str]:
-    """Does all of these in threads that begin in the same moment; gives the tracebacks of what fails."""
+    """Run functions in threads that start at the same moment; return the tracebacks of failures."""
     begun = threading.Barrier(len(works))
     wrong: list[str] = []
 

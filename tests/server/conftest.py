@@ -1,4 +1,4 @@
-"""The small challenge with those who take part; and whole servers, for tests with real processes."""
+"""Fixtures: the small challenge with participants, and complete servers for tests with real processes."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ def server(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> It
 
 @pytest.fixture
 def token(server: Server) -> str:
-    """A token of a user who has not submitted yet."""
+    """API token of a user without submissions."""
     return server.tokens.pop()

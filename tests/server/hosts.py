@@ -95,17 +95,17 @@ class Network:
         return made
 
     def cut_off(self, host: Host) -> None:
-        """Has the router drop, without a word, all that goes to a host and comes from it."""
+        """Make the router silently drop all packets to and from a host."""
         _ip("-n", self.router, "route", "add", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "add", "from", host.address, "blackhole")
 
     def connect(self, host: Host) -> None:
-        """Ends a cut."""
+        """Undo `cut_off`."""
         _ip("-n", self.router, "route", "del", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "del", "from", host.address, "blackhole")
 
     def end(self) -> None:
-        """Takes everything away; the links go with the namespaces."""
+        """Delete the namespaces, with their links."""
         for name in (*(host.namespace for host in self.hosts), self.router):
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         subprocess.run(["ip", "link", "del", self._link], check=False, capture_output=True)
@@ -133,7 +133,7 @@ class Host:
 
     @property
     def shared(self) -> Path:
-        """Where it has what it shares with this machine."""
+        """The folder on the host that is shared with this machine."""
         return self.folder / "shared"
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:

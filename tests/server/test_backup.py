@@ -1,4 +1,4 @@
-"""What docs/server/running.md says of backups: the database first, the folder after it; and back."""
+"""Backup and restore as in docs/server/running.md: the database first, then the folder."""
 
 from __future__ import annotations
 

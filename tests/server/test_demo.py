@@ -349,7 +349,7 @@ def test_robots_work_and_end_with_the_demo(fresh: Server) -> None:
     # The end of their input ends them, as when the demo was killed.
     assert first.poll() is None, demo.log
     demo.end(first)
-    # The next start goes on, by the same workers.
+    # The next start continues with the same workers.
     before = demo.counted()
     second = demo.start_robots()
     wait_until(lambda: demo.counted() > before, lambda: demo.log)

@@ -204,7 +204,7 @@ def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
 
 
 def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
-    """What the block is for: without its lines, the check says what is wrong."""
+    """Without the lines of the documented block, the check reports each problem."""
     program, folder, port = needed("nginx"), fresh.folder / "nginx", free_port()
     folder.mkdir()
     certificate, key = signed(folder)

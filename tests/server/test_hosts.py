@@ -43,7 +43,7 @@ def database(network: Network) -> Iterator[Postgres]:
 
 
 class Site:
-    """A server on this machine, and two hosts that have nothing of it but what its settings name."""
+    """A server on this machine, and two hosts that share only the resources named in its settings."""
 
     def __init__(self, folder: Path, network: Network, database: Postgres, store: ObjectStore | None) -> None:
         self.network, self.server = network, Server(folder / "site", database.new_database())

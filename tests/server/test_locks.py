@@ -1,4 +1,4 @@
-"""Who changes the same rows at once, on PostgreSQL: some wait for others, and none for each other."""
+"""Concurrent changes of the same rows on PostgreSQL: transactions wait but never deadlock."""
 
 from __future__ import annotations
 

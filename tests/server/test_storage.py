@@ -1,4 +1,4 @@
-"""What must hold when a disk is full: small disks in memory, which only root can make."""
+"""Behavior on a full disk: small disks in memory, which need root privileges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Disk:
                     continue
 
     def free(self) -> None:
-        """Takes away what filled it."""
+        """Delete the file that fills the disk."""
         (self.folder / "filler").unlink()
 
     def end(self) -> None:

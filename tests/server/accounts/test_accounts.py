@@ -1,4 +1,4 @@
-"""Accounts: signing up, signing in, second factors, tokens, and what guards them."""
+"""Accounts: sign-up, sign-in, second factors, tokens, and their protection."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _seen(client: Client, path: str, form: dict[str, str], *hidden: str) -> tupl
 
 
 def _observed(target: str, number: int) -> list[object]:
-    """All that visitors see who sign up by an address, and by its name again and with other addresses."""
+    """Return the responses to sign-ups and logins that reuse an email address or a user name."""
     name, other, fresh = f"probe{number}x", f"probe{number}y", f"fresh{number}@example.net"
     hidden = (target, name, name.upper(), other, fresh)
     found: list[object] = []
@@ -621,7 +621,7 @@ def test_staff_see_tokens_and_revoke_them(signed_in: Client, ann: User) -> None:
 def make_token(client: Client, name: str = "laptop", scope: str = "submit") -> str:
     answer = client.post("/tokens/", {"name": name, "scope": scope, "days": "30"})
     if answer.status_code == 302:
-        # The form goes on where it was left, once the password was given again.
+        # The form is completed after the user has entered the password again.
         answer = client.post(answer["Location"], {"password": PASSWORD})
     assert answer.status_code == 200
     check_page(answer.content.decode(), answer["Content-Security-Policy"])

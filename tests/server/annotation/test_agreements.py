@@ -27,7 +27,7 @@ def small() -> dict[ImageId, list[str]]:
 
 
 def unlike(captions: Mapping[ImageId, list[str]]) -> list[tuple[ImageId, int]]:
-    """The image and the place of each caption that a person shall look at."""
+    """Return the image and position of each caption that needs a review."""
     return [
         (image, place)
         for image, scores in score_agreement(captions).items()

@@ -51,7 +51,7 @@ def storage(tmp_path: Path, settings: Any) -> None:
 
 
 def pairs(number: int = 1, of: int = 12, *, kind: str = "triplet", **options: Any) -> Campaign:
-    """Pairs with so many items each; one answer to each item, unless options say otherwise."""
+    """Create `number` pairs with `of` items each and, by default, one answer per item."""
     made = make(kind, items=0, **{"answers": 1, "confidence": 0.95, **options})
     payload = {"first": "a hound", "second": "a cat", "first_by": "a", "second_by": "b"}
     lines = [
@@ -81,7 +81,7 @@ def send(held: Assignment, choice: str, **more: Any) -> str:
 
 
 def answer(worker: Any, choices: Sequence[str]) -> list[Assignment]:
-    """The assignments of a worker who answers one item after the other."""
+    """Submit the choices of a worker, one item after the other, and return the assignments."""
     found = []
     for choice in choices:
         found.append(hold(worker))

@@ -1,4 +1,4 @@
-"""What must never go wrong, one test a fault; those that need several processes are beside this file."""
+"""Fault tolerance, one test per fault. Tests with several processes are in other modules here."""
 
 from __future__ import annotations
 

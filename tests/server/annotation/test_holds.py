@@ -1,4 +1,4 @@
-"""What is taken out of work: checks that good workers fail, and items, with the releases that they are in."""
+"""Items on hold: attention checks that good workers fail, and takedowns with the affected releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of judgments, and what they say of a challenge's systems on its page."""
+"""Releases of judgments and their columns on a challenge's page."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_items_that_lack_answers_can_be_left_out(challenge: Challenge) -> None:
 def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phase: Phase) -> None:
     campaign, _ = judged(challenge, "m4", M4)
     release_files.freeze(None, campaign, "1.0")
-    # M4 stands beside M3 alone.
+    # M4 is shown only together with M3.
     assert columns_of(challenge) == ()
     assert Client().get("/small/judgments/").status_code == 404
     other, people = judged(challenge, "m3", M3)

@@ -1,4 +1,4 @@
-"""The pages of who works on a campaign, without their script; and the pictures that they show."""
+"""Annotator pages without JavaScript, and their images."""
 
 from __future__ import annotations
 

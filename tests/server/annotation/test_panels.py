@@ -1,4 +1,4 @@
-"""Workers whom a panel sends: who they are, forged and expired links, end codes; and who competes."""
+"""Workers from panels: identity, forged and expired links, completion codes, and participants as workers."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_forged_expired_and_foreign_links_are_refused() -> None:
         "no ids": signed({"other": "x"}),
         "ids that are no texts": signed({"PROLIFIC_PID": 1, "STUDY_ID": [], "SESSION_ID": {}}),
         "a claim that is no object": signed("ann"),
-        "other ids beside it": {**signed(), **ids("eve")},
+        "other ids with it": {**signed(), **ids("eve")},
         "no token at all": {"prolific_token": "x"},
         "too long": {"prolific_token": token + "x" * 9000},
         "not text": {"prolific_token": "\ud800.é.\0"},

@@ -66,7 +66,7 @@ PROCESSES = 4
 
 @pytest.fixture
 def made(tmp_path: Path, database: str | None) -> Server:
-    """A server with an empty database, whose programs find the tests."""
+    """A server with an empty database; its programs can import the tests."""
     server = Server(tmp_path, database)
     server.env["PYTHONPATH"] += f":{Path(__file__).parents[3]}"
     server.migrate()
@@ -82,7 +82,7 @@ def started(server: Server, *command: str) -> subprocess.Popen[str]:
 
 
 def outputs(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """What processes print, once all have ended well."""
+    """Return the outputs of processes after all of them have succeeded."""
     for process in processes:
         assert process.stdin
         process.stdin.write("\n")

@@ -1,4 +1,4 @@
-"""A worker's own items again, mirrored: one in so many answers, which count in nothing."""
+"""Repeated items: at a set rate, workers get their earlier items mirrored; these answers never count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def side_of(held: Assignment, chosen: str) -> str:
 
 
 def work_through(worker: Participation, choose: Any) -> list[Assignment]:
-    """Answers all there is, by a function of what is held; returns what was shown again."""
+    """Answer all assignments by a function; return the assignments of repeated items."""
     again = []
     while held := assignment.assign_work(worker).assignments:
         for one in held:

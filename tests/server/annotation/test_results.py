@@ -1,4 +1,4 @@
-"""Counted answers come out as files that the library reads, and say of systems what was answered."""
+"""Exports of counted answers: files that the library reads, with the same results per system."""
 
 from __future__ import annotations
 

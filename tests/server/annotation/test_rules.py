@@ -1,4 +1,4 @@
-"""Rules for what people write: what they find, how often in real captions, levels, what is stored."""
+"""Text rules for captions: matches, match rates on real captions, levels, and stored values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_rule_says_why_and_what_to_do() -> None:
 
 
 def test_known_words_are_no_slips_and_listed_ones_need_a_reason() -> None:
-    text = "A cabybara rests beside a stinking green pond today."
+    text = "A cabybara rests near a stinking green pond today."
     assert found(text) == ["unknown-words"]
     settings = RuleSettings(known_words=frozenset({"cabybara"}), blocklist=("stinking green", "pon"))
     assert found(text, settings) == ["blocklist"]

@@ -1,4 +1,4 @@
-"""The kinds of task: what an item holds, what a browser gets, and what is stored of an answer."""
+"""Task types: fields of an item, data sent to browsers, and stored answers."""
 
 from __future__ import annotations
 

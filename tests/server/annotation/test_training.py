@@ -184,7 +184,7 @@ def checked(number: int, checks: int) -> Campaign:
 
 
 def until_paused(worker: Participation, fail: int) -> list[bool]:
-    """Whether each check was failed, of which every so many is, until there is no work."""
+    """Work until no items are left, failing every `fail`-th check; return whether each check failed."""
     found: list[bool] = []
     while held := assignment.assign_work(worker).assignments:
         if held[0].item.is_check:

@@ -1,4 +1,4 @@
-"""Workers who want no images with warnings, and what is recorded of those that were shown."""
+"""Workers without images that have content warnings, and the record of warnings shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Giving out work and taking answers, in one process: what becomes of slots, assignments and answers."""
+"""Assignment of work and storage of answers in a single process: slots, assignments and answers."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_items_are_chosen_in_the_order_of_an_index() -> None:
 
 
 def test_free_slots_are_looked_up_by_their_item() -> None:
-    """Not by what fills them: in a campaign that begins, nothing fills any of its 600,000 slots."""
+    """An index on `filled_by` would not help: a new campaign has 600,000 slots, all of them unfilled."""
     plan = slots.free_slots(trusted=False).filter(item__in=[1]).explain()
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN QUERY PLAN " + slots._RECOUNT % "1")

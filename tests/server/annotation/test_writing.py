@@ -1,4 +1,4 @@
-"""The training of who writes captions: a quiz on the rules, and captions that are written as practice."""
+"""Training of caption writers: a quiz on the rules, and practice captions."""
 
 from __future__ import annotations
 

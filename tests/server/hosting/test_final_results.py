@@ -1,4 +1,4 @@
-"""Final results: stored as they were, shown as final, changed by nothing; what happens later is a note."""
+"""Final results: stored unchanged and shown as final; later events only add notes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def close() -> None:
 
 
 def boards(phase: Phase) -> list[Leaderboard]:
-    """What can be asked for, in each order and layout."""
+    """Return the leaderboards of a phase in each sort order and layout."""
     phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
     return [
         leaderboard(

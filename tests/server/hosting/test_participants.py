@@ -1,4 +1,4 @@
-"""Participants and organizers: approved, removed, blocked; who leaves, who inherits, who can't go."""
+"""Participants and organizers: approval, removal, blocking, leaving, and transfer of ownership."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def approving(challenge: Challenge) -> Challenge:
 
 @pytest.fixture
 def team(ann: Participant, bob: Participant) -> Team:
-    """A team of ann, who owns it, and bob."""
+    """A team of ann, its owner, and bob."""
     membership.leave(bob.user, ann.team.challenge)
     return join(bob.user, ann.team.challenge, str(ann.team.code))
 

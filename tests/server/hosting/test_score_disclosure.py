@@ -1,4 +1,4 @@
-"""What scores tell of private references: they are rounded, and organizers are warned of small groups."""
+"""Disclosure of private references by scores: rounding, and warnings about small groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = re.compile(r"\b0\.\d{4,}")
 
 @pytest.fixture
 def precise(ann: Participant, bob: Participant) -> Participant:
-    """Two submissions on the leaderboard, whose scores have many digits."""
+    """Two submissions on the leaderboard; their scores have many digits."""
     for participant in (ann, bob):
         participant.scored(stands=True)
     Score.objects.update(value=1 / 3, low=1 / 7, high=2 / 3)

@@ -1,4 +1,4 @@
-"""Leaderboards: who stands where, and who may know."""
+"""Leaderboards: ranking and visibility."""
 
 from __future__ import annotations
 

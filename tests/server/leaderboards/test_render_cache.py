@@ -1,4 +1,4 @@
-"""What a leaderboard shows is made once for each of its states, and shown only to who may see it."""
+"""Cache of rendered leaderboards: one rendering per state, visible only to permitted users."""
 
 from __future__ import annotations
 

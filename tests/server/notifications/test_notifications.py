@@ -193,7 +193,7 @@ def test_the_page_of_preferences(ann: Participant) -> None:
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes what webhooks are told."""
+    """HTTP server that records webhook deliveries."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -227,7 +227,7 @@ def receiver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def tell() -> None:
-    """Has what waits told, as a worker does."""
+    """Deliver the pending webhook events, as a worker does."""
     leases.enqueue(Job(kind="webhooks", subject="server"))
     assert worker.work_once()
 

@@ -1,4 +1,4 @@
-"""The page of captions: what organizers and teams make public, and nothing else."""
+"""The page of captions: only data that organizers and teams have made public."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def ids(query: str) -> list[int]:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """The small challenge, all of whose references are public, with objects to mention."""
+    """The small challenge with public references and objects to mention."""
     path = write_challenge(tmp_path)
     (tmp_path / "objects.json").write_text(json.dumps(OBJECTS))
     text = path.read_text().replace("public = false", "public = true")
@@ -197,7 +197,7 @@ def test_filters_and_orders(two: list[Submission]) -> None:
 
 
 def test_the_script_and_the_server_find_the_same(two: list[Submission]) -> None:
-    """Captions that mention objects, by the rule of the script on what it is sent."""
+    """Apply the script's rule for captions that mention objects to the data sent to it."""
     found = data("?order=file")
     phrases = found["constraints"]["phrases"]
     for system, submission in enumerate(two):

@@ -1,4 +1,4 @@
-"""Quotas of who deletes their account and signs up again."""
+"""Quotas after users delete their account and sign up again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def address(user: User, email: str, *, verified: bool = True) -> None:
 
 
 class Returned(Someone):
-    """Somebody with a new account, who has not joined yet."""
+    """A user with a new account, not yet part of a challenge."""
 
     def __init__(self, name: str, *emails: str) -> None:
         super().__init__(name)

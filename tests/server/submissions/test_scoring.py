@@ -92,7 +92,7 @@ if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
 
 
 class Clock:
-    """The time; it goes on by an hour whenever a process that scores is seen to be stopped."""
+    """A clock that jumps ahead by an hour whenever it finds a stopped scoring process."""
 
     def __init__(self) -> None:
         self.ahead = 0.0

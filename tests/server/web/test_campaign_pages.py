@@ -1,4 +1,4 @@
-"""What managers of campaigns do by their pages: who may, what each deed does, and what nobody else sees."""
+"""Pages of campaign managers: permissions, effects of each action, and confidentiality."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def campaign(olga: Someone, challenge: Challenge) -> Campaign:
 
 
 def new_form(slug: str, *, pictures: int = 0, text: str = "write-coco", **given: Any) -> dict[str, Any]:
-    """What somebody fills in for a new campaign of captions."""
+    """Return the form data of a new caption campaign."""
     lines = [json.dumps({"key": str(number), "image": f"{number}.jpg"}) for number in range(pictures)]
     files = {f"pictures/{number}.jpg": picture(640 + number) for number in range(pictures)}
     return {

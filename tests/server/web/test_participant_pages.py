@@ -1,4 +1,4 @@
-"""The pages of those who take part: who may do and see what, and what a browser can send."""
+"""Pages of participants: permissions, visibility, and invalid form data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUBMIT = "/small/open/submit/"
 
 
 def make_public() -> None:
-    """Has all of the split's references be public, so that it can be browsed."""
+    """Make all references of the split public, so that its captions can be browsed."""
     ReferenceSet.objects.update(public=True)
 
 

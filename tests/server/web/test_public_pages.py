@@ -45,7 +45,7 @@ def page(path: str, status: int = 200) -> str:
 
 
 def texts(html: str) -> str:
-    """What is read of a page."""
+    """Return the visible text of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
