@@ -12,7 +12,7 @@ PATIENCE = 300.0
 
 
 def wait_until(state: Callable[[], T | None], missing: Callable[[], object]) -> T:
-    """Waits until `state()` is true, and returns it; fails with `missing()` when that never comes."""
+    """Wait until `state()` is true and return its value; fail with `missing()` on a timeout."""
     end = time.monotonic() + PATIENCE
     while not (reached := state()):
         assert time.monotonic() < end, missing()

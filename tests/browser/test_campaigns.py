@@ -59,7 +59,7 @@ def items() -> bytes:
 
 
 def make(visitor: Visitor, slug: str) -> None:
-    """Makes a campaign by the form."""
+    """Create a campaign with the form."""
     visitor.go("/campaigns/")
     visitor.press("New campaign", "link")
     visitor.press("write-nocaps", "link")
@@ -82,7 +82,7 @@ def make(visitor: Visitor, slug: str) -> None:
 
 
 def answer(visitor: Visitor, slug: str, sentence: str) -> None:
-    """Agrees, and writes a sentence for each item of the batch."""
+    """Give consent and write a sentence for each item of the batch."""
     page = visitor.page
     visitor.go(f"/annotate/{slug}/")
     visitor.tab_to(page.get_by_role("button", name="I agree – start"))

@@ -1,4 +1,4 @@
-"""Judging by keyboard alone, by a scripted screen reader's order, on a desktop and on a phone."""
+"""Judging with the keyboard only and in screen reader order, on desktop and phone screens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases while somebody works on a page: activity keeps the whole batch, on each kind of page."""
+"""Lease renewal: activity on any task page renews the leases of the whole batch."""
 
 from __future__ import annotations
 

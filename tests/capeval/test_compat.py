@@ -1,4 +1,4 @@
-"""pycocoevalcap's names: the same values, types and keys as the package itself gives."""
+"""Compatibility with pycocoevalcap: the same names, values, types and keys."""
 
 import contextlib
 import io

@@ -51,7 +51,7 @@ PIECES = np.array([False, False, False, True, True])
 
 
 def phrases(first: int) -> st.SearchStrategy[tuple[frozenset[int], ...]]:
-    """Phrases of which the first word has tokens up to `first`."""
+    """Return a strategy of phrases; the first word has tokens up to `first`."""
     word = st.frozensets(st.integers(1, 4), min_size=1, max_size=3)
     begin = st.frozensets(st.integers(1, first), min_size=1, max_size=3)
     return st.tuples(begin, st.lists(word, max_size=2)).map(lambda parts: (parts[0], *parts[1]))
@@ -203,7 +203,7 @@ def test_words_of_one_constraint_inside_of_another_count() -> None:
 
 
 class Chances:
-    """A captioner that gives the words after each word these probabilities, and the others none."""
+    """A captioner with the given probabilities of the next word, and 0 for all other words."""
 
     def __init__(self, after: dict[str, dict[str, float]]) -> None:
         self.table = np.full((len(WORDS), len(WORDS)), -np.inf)

@@ -1,4 +1,4 @@
-"""Robots that work on a campaign as people do: they skip, report, return, come late, and are blocked.
+"""Simulated workers of a campaign that skip, report and return items, answer late, and get blocked.
 
 As a program, `python -m tests.server.annotation_robots CAMPAIGN SEED NUMBER OF`, it is one of several
 processes whose robots work on the same campaign. It prints the keys of the answers that were acknowledged.
@@ -43,7 +43,7 @@ class Crowd:
         self._rarely = 1.0
 
     def run(self, campaign: Campaign) -> None:
-        """Works until nobody gets work any more: each worker has asked, and got nothing."""
+        """Work until every worker has requested work and received none."""
         from capeval_server.annotation.models import Slot
 
         self._rarely = max(1, Slot.objects.filter(item__campaign=campaign).count() / _MANAGED)

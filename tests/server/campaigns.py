@@ -47,7 +47,7 @@ def new_items(kind: str, number: int, checks: int = 0) -> Iterable[ItemDefinitio
 def make(
     kind: str = "triplet", *, items: int = 3, checks: int = 0, state: str = "open", **options: Any
 ) -> Campaign:
-    """A campaign without reviews, checks and repeats, unless options say otherwise."""
+    """Create a campaign, by default without reviews, attention checks and repeated items."""
     chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **options}
     if task_named(kind).choices:
         # One item at a time, so that tests say who holds what.
@@ -64,7 +64,7 @@ def make(
 
 
 def compare_systems(campaign: Campaign, items: int) -> None:
-    """Adds pairs of captions of three systems to a campaign."""
+    """Add pairs of captions of three systems to a campaign."""
     names = [("a", "b"), ("b", "c"), ("c", "a")]
     lines = (
         ItemDefinition(
@@ -122,7 +122,7 @@ def counted(campaign: Campaign) -> int:
 
 
 def free(campaign: Campaign) -> list[int]:
-    """How many slots of each item can be given out to anybody."""
+    """Return the number of slots of each item that are free for any worker."""
     return list(Item.objects.filter(campaign=campaign).order_by("pk").values_list("free", flat=True))
 
 

@@ -16,7 +16,7 @@ from tests.server.processes import Postgres, Server, running_postgres
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands, by which the server in this process goes."""
+    """A stopped clock for the server in this process."""
     return Clock(monkeypatch)
 
 
@@ -48,13 +48,13 @@ def olga(challenge: Challenge) -> Someone:
 
 @pytest.fixture
 def ann(challenge: Challenge) -> Participant:
-    """Takes part alone."""
+    """A participant in a team of one."""
     return Participant("ann")
 
 
 @pytest.fixture
 def bob(challenge: Challenge) -> Participant:
-    """Takes part alone."""
+    """Another participant in a team of one."""
     return Participant("bob")
 
 
@@ -67,7 +67,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> str | None:
-    """A new database of each kind: none stands for SQLite in the data folder."""
+    """A new database of each kind; None means SQLite in the data folder."""
     if request.param == "sqlite":
         return None
     postgres: Postgres = request.getfixturevalue("postgres")
@@ -76,7 +76,7 @@ def database(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Server]:
-    """A server of which nothing is made yet."""
+    """A server without data."""
     made = Server(tmp_path, None)
     yield made
     made.stop()

@@ -48,7 +48,7 @@ class Network:
         return f"{_NETWORK}.{self._third}.{4 * link + end}"
 
     def make(self) -> None:
-        """Makes the router, and the way to it.
+        """Create the router and the connection to it.
 
         Raises:
             subprocess.CalledProcessError: This machine or user can't.
@@ -123,7 +123,7 @@ class Host:
             (folder / part).mkdir(parents=True)
 
     def command(self, command: list[str]) -> list[str]:
-        """A command as it is run there: with the host's network, name and files."""
+        """Return a command that runs with the host's network, name and files."""
         steps = [f"hostname {self.name}"]
         if self._shared is not None:
             steps.append(f"mount --bind {shlex.quote(str(self._shared))} {shlex.quote(str(self.shared))}")
@@ -152,7 +152,7 @@ def _ip(*arguments: str) -> str:
 
 @contextmanager
 def running_network() -> Iterator[Network]:
-    """A network; where there can be none, the test says so."""
+    """Run a network; skip the test if networks cannot be created."""
     made = Network()
     try:
         try:

@@ -68,7 +68,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def write_challenge(folder: Path, *, slug: str = "small", marker: str = MARKER, human: bool = False) -> Path:
-    """Writes the small challenge, its private references marked; its human baseline is left out unless asked.
+    """Write the small challenge with marked private references, by default without its human baseline.
 
     The baseline is a submission too, which most tests do without.
     """

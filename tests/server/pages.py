@@ -102,7 +102,7 @@ def check_page(html: str, policy: str | None, *, images_from: tuple[str, ...] = 
     """Check the content security policy of a page and the structure that all pages share.
 
     It is well formed, with a title, one heading of the first level, labels for its fields, text for its
-    images, and no id twice. The arguments are those of `check_policy`.
+    images, and no duplicate ids. The arguments are the same as for `check_policy`.
     """
     check_policy(html, policy, images_from=images_from)
     page = _read(html)

@@ -82,10 +82,10 @@ def reserved_port(address: str = "127.0.0.1") -> tuple[socket.socket, int]:
 
 
 class Server:
-    """A server of its own: a data folder, a database, and processes that work on them.
+    """A complete server: a data folder, a database and processes.
 
-    Leases and pauses last longer than any test unless `limits` say otherwise: on a slow machine, none ends by
-    itself. `end_leases` and `end_pause` do it.
+    By default, leases and pauses last longer than any test, so that none expires on a slow machine.
+    `end_leases` and `end_pause` end them.
     """
 
     def __init__(self, folder: Path, database: str | None, **limits: int) -> None:
@@ -194,15 +194,15 @@ class Server:
         (self.folder / "tokens").write_text("\n".join(self.tokens))
 
     def limit_in_all(self, most: int) -> None:
-        """Limits the submissions of each team in all: midnight does not change it."""
+        """Limit the total submissions per team: unlike a daily quota, this does not reset at midnight."""
         self.python(LIMIT, str(most))
 
     def end_leases(self) -> int:
-        """Ends the leases of jobs that score, as time would; says how many."""
+        """Expire the leases of scoring jobs as if time had passed; return their number."""
         return self._make_available("lease IS NOT NULL")
 
     def end_pause(self) -> None:
-        """Ends the pause after a failure, as time would, as soon as a job that scores has one."""
+        """Wait for a scoring job to pause after a failure, and end the pause as if time had passed."""
         wait_until(
             lambda: self._make_available("lease IS NULL AND available_from IS NOT NULL"), lambda: self.log
         )
@@ -246,7 +246,7 @@ class Server:
         self.start_again(*(() if processes is None else ("--processes", str(processes))))
 
     def start_again(self, *options: str) -> None:
-        """Starts the server at the address that it had, and waits until it answers."""
+        """Start the server again at its previous address, and wait until it responds."""
         self.server = self.spawn("start", "--port", str(self.port), "--threads", "16", *options)
         wait_until(self._answers, lambda: self.log)
 
@@ -357,7 +357,7 @@ class HeldFile:
 
 
 def postgres_programs() -> Path | None:
-    """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
+    """Return the folder of PostgreSQL's programs, which are not in Debian's search path."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -430,7 +430,7 @@ class Postgres:
             access.write("host all all 198.18.0.0/15 trust\n")
 
     def start(self) -> None:
-        """Starts it, and waits until it answers."""
+        """Start the server and wait until it responds."""
         options = ["-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -451,7 +451,7 @@ class Postgres:
         return True
 
     def stop(self) -> None:
-        """Ends it: its clients' connections break."""
+        """Stop the server; the connections of its clients break."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
@@ -469,7 +469,7 @@ def running_postgres(host: str = "127.0.0.1") -> AbstractContextManager[Postgres
 
 @contextmanager
 def _postgres(host: str, cluster: Path | None) -> Iterator[Postgres]:
-    """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
+    """Run a PostgreSQL server in a folder that its user can access (unlike pytest's folders)."""
     with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
         made = Postgres(Path(folder), host, cluster)
         made.start()

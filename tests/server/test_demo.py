@@ -223,7 +223,7 @@ def test_a_second_start_makes_nothing_twice(made: Challenge) -> None:
 
 
 def _asking(token: str) -> robots.Ask:
-    """Asks the API in this process."""
+    """Send a request to the API in this process."""
     client = Client(headers={"Authorization": f"Bearer {token}"})
 
     def ask(method: str, place: str, content: Mapping[str, Any] | None = None) -> Any:

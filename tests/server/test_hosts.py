@@ -1,4 +1,4 @@
-"""Workers on other hosts, of which one is cut off in the middle of its work and comes back."""
+"""Workers on other hosts; one of them loses its connection during a job and reconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing leaves the server: no test's process connects to another machine, and one module alone could."""
+"""No test process connects to another machine, and only one module of the server could."""
 
 from __future__ import annotations
 

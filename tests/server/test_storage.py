@@ -28,7 +28,7 @@ class Disk:
             pytest.skip(f"LEFT OUT: a small disk can't be mounted here ({problem})")
 
     def fill(self) -> None:
-        """Leaves no byte free."""
+        """Fill the disk completely."""
         with (self.folder / "filler").open("wb", buffering=0) as file:
             for size in (65536, 1):
                 try:

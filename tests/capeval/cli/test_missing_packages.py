@@ -183,7 +183,7 @@ def _optional_modules() -> set[str]:
 
 
 def _closure(name: str, extra: str) -> set[str]:
-    """All packages that an extra installs, as far as they are installed here; also those that they bring."""
+    """Return the packages of an extra that are installed here, including their dependencies."""
     waiting, seen = [(name, frozenset({extra}))], set()
     while waiting:
         name, extras = waiting.pop()

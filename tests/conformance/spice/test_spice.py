@@ -1,4 +1,4 @@
-"""SPICE's every stage, counts and scores are those of Java SPICE 1.0 with CoreNLP 3.6.0."""
+"""Stages, counts and scores of SPICE equal the output of Java SPICE 1.0 with CoreNLP 3.6.0."""
 
 from __future__ import annotations
 

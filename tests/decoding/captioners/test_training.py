@@ -68,7 +68,7 @@ OPTIONS: dict[str, Any] = {"iterations": 12, "batch": 8, "every": 3, "learning_r
 
 
 class StopError(Exception):
-    """Stands for whatever ends a training."""
+    """Stand-in for any exception that ends a training."""
 
 
 def test_interrupted_training_ends_with_the_same_model(tmp_path: Path) -> None:

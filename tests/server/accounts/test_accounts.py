@@ -61,7 +61,7 @@ def ann() -> User:
 
 
 def sign_in(client: Client, login: str = "ann", password: str = PASSWORD) -> str:
-    """Where signing in leads to."""
+    """Sign in; return the address of the redirect or, without one, the page."""
     answer = client.post("/accounts/login/", {"login": login, "password": password})
     return answer["Location"] if answer.status_code == 302 else answer.content.decode()
 
@@ -506,7 +506,7 @@ def _code(secret: str, *, ahead: int = 0) -> str:
 
 
 def _add_totp(client: Client) -> str:
-    """Sets up an authenticator app and returns its secret."""
+    """Set up an authenticator app and return its secret."""
     address = "/accounts/2fa/totp/activate/"
     asked = client.get(address)
     assert asked["Location"].startswith("/accounts/reauthenticate/")

@@ -1,4 +1,4 @@
-"""Where a campaign ends by confidence, all items of a pair end once its winner is likely enough."""
+"""Stopping by confidence: all items of a pair end when its winner is likely enough."""
 
 from __future__ import annotations
 

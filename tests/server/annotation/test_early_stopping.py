@@ -1,4 +1,4 @@
-"""Where a campaign is curtailed, an item ends when further answers can't change its winner."""
+"""Early stopping: an item ends when further answers cannot change its winner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invisible characters in captions: refused when sent, marked where people look, never frozen unseen."""
+"""Invisible characters in captions: rejected in answers, marked in reviews, never released unnoticed."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def robots(
     part: float = 0.8,
     **more: object,
 ) -> None:
-    """Robots in several processes work on a campaign to its end, in which at least a part is answered."""
+    """Complete a campaign with robots in several processes, and check that enough is answered."""
     options = {"items": items, "answers": answers, **more}
     options |= {"review_first": 5, "review_every": 20, "reopened_for": "trusted", "trust_answers": 3}
     slug = server.python(MAKE, kind, json.dumps(options), str(workers), "1").strip()

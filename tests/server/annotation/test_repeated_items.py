@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def side_of(held: Assignment, chosen: str) -> str:
-    """The side on which the first or the second sentence stands."""
+    """Return the side that shows the first or the second sentence."""
     sides = ("right", "left") if held.mirrored else ("left", "right")
     return sides[chosen == "second"]
 

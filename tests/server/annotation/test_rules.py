@@ -140,7 +140,7 @@ def nocaps() -> list[str]:
 
 
 def rates(captions: Sequence[str]) -> dict[str, float]:
-    """Of how many captions in a hundred each rule says something."""
+    """Return the percentage of captions that each rule flags."""
     counts = Counter(finding.rule for findings in check_captions(captions) for finding in findings)
     return {rule: 100 * counts[rule] / len(captions) for rule in RULES}
 

@@ -1,4 +1,4 @@
-"""Rules at work: the server's verdict counts, whatever a page or program shows."""
+"""Text rules in campaigns: the result of the server is decisive, not the one of a page or program."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def trained(items: int = 4, number: int = 20, **options: Any) -> Campaign:
 
 
 def choose(held: Assignment, item_choice: str) -> None:
-    """Chooses the first or the second sentence, on whatever side it stands."""
+    """Choose the first or the second sentence, on either side."""
     side = {"first": "left", "second": "right"}[item_choice]
     if held.mirrored:
         side = {"left": "right", "right": "left"}[side]

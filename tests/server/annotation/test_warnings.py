@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    """Six images, of which the first three have a warning."""
+    """A campaign with six images; the first three have a content warning."""
     pictures = {f"street{number}.jpg": picture(640 + number) for number in range(6)}
     made = make_campaign(None, write_campaign(tmp_path, pictures))
     for number in range(3):

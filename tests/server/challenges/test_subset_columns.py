@@ -136,7 +136,7 @@ def test_queries_do_not_grow_with_rows(boarded: Phase) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The small challenge, where private references score no subset of fewer than three images."""
+    """The small challenge, without scores of private references for subsets of fewer than three images."""
     path = write_challenge(tmp_path)
     path.write_text(path.read_text().replace("least_subset = 1", "least_subset = 3"))
     return path

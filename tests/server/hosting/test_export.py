@@ -56,7 +56,7 @@ def downloaded(someone: Someone) -> Any:
 
 
 def work() -> None:
-    """Does all jobs that wait."""
+    """Run all queued jobs."""
     while worker.work_once():
         pass
 

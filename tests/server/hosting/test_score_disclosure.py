@@ -35,7 +35,7 @@ def precise(ann: Participant, bob: Participant) -> Participant:
 
 
 def _shown(who: Client, participant: Participant, references: str) -> dict[str, str]:
-    """All that has scores by a reference set, as somebody sees it."""
+    """Return all pages and responses with scores for a reference set, as seen by one client."""
     addresses = {
         "page": f"{BOARD}{references}",
         "plot": f"/small/open/plot.svg?split=val&references={references}",
@@ -75,7 +75,7 @@ def test_scores_by_private_references_are_rounded(precise: Participant) -> None:
 
 
 def _score_again(more: float) -> None:
-    """Replaces all results by ones with somewhat higher scores, as the scores of a result never change."""
+    """Replace all results by new ones with slightly higher scores, since results are immutable."""
     for result in list(Result.objects.prefetch_related("scores")):
         scores = list(result.scores.all())
         result.delete()

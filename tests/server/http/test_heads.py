@@ -172,7 +172,7 @@ def test_the_description_of_the_api_has_no_head() -> None:
 
 @contextmanager
 def serving(application: Callable[..., Iterable[bytes]]) -> Iterator[int]:
-    """Serve an application as the server's own; give the port."""
+    """Serve an application in the same way as the server's own; yield its port."""
     server = waitress.create_server(
         application,
         host="127.0.0.1",

@@ -42,7 +42,7 @@ def key(*, full: bool = True, **asked: Any) -> str:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[LeaderboardQuery]:
-    """Each leaderboard that was made, in place of one that was kept."""
+    """Queries of leaderboards that were computed instead of read from the cache."""
     found: list[LeaderboardQuery] = []
     for module in (api, pages):
         make = module.leaderboard

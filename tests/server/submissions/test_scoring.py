@@ -268,7 +268,7 @@ def test_an_idle_process_that_ended_costs_nothing(
 
 
 def peak(scorer: SubmissionScorer, task: ScoringRequest) -> int:
-    """The most address space that a process takes for a task, in bytes."""
+    """Return the peak address space of a process for a task, in bytes."""
     assert all(outcome.scores for outcome in scorer.score(task, lambda: None))
     status = Path(f"/proc/{max(children())}/status").read_text()
     (line,) = [line for line in status.splitlines() if line.startswith("VmPeak:")]

@@ -136,7 +136,7 @@ def options(**given: Any) -> dict[str, Any]:
 
 
 def created(who: Someone, form: dict[str, Any], text: str = "write-coco") -> Campaign:
-    """The campaign that somebody makes by the form and its confirmation."""
+    """Create a campaign with the form and its confirmation."""
     shown = who.do(f"/new/campaign/from/{text}/", 200, **form).content.decode()
     assert not Campaign.objects.filter(slug=form["slug"]).exists()
     who.do("/new/campaign/apply/", **hidden_fields(shown))

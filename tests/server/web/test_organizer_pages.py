@@ -227,7 +227,7 @@ def test_names_are_text(olga: Someone, challenge: Challenge) -> None:
 
 
 def _about(**changes: Any) -> dict[str, Any]:
-    """The form of texts and fields, as it is shown but for some changes."""
+    """Return the displayed form of texts and fields, with some changes."""
     return {
         "title": "A small challenge",
         "description": "Six images, to try the server with.",

@@ -53,7 +53,7 @@ def by_form(someone: Participant, **fields: Any) -> Submission:
 
 
 def _sent_to(page: str) -> str:
-    """Where a page's form is sent, which its key is part of; without a form, where it would be."""
+    """Return the target of a page's form, with its key; without a form, the default target."""
     found = re.search(r'action="(\?key=[^"]+)"', page)
     return SUBMIT + (found[1] if found else "?key=none")
 
@@ -549,7 +549,7 @@ def test_a_teammate_sees_and_decides_too(ann: Participant) -> None:
 
 
 def with_image_scores(submission: Submission, values: list[float], name: str = "CIDEr-D") -> None:
-    """Keeps scores of our choice for the images of a submission, by all reference sets."""
+    """Store the given image scores of a submission for all reference sets."""
     for result in Result.objects.filter(submission=submission, metric=name):
         ImageScores.objects.filter(result=result).delete()
         packed = packed_image_scores(np.array(values)[:, None])
