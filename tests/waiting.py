@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-# So long that only what never comes is given up: a machine with both cores busy may be ten times slower.
+# Long enough to fail only on real hangs: a machine with both cores busy may be ten times slower.
 PATIENCE = 300.0
 
 

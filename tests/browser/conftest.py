@@ -64,7 +64,7 @@ class Reader:
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
         self.complaints: list[str] = []
-        # What the content security policy blocks, and what a script failed at, is told on the console.
+        # The console reports violations of the content security policy and script errors.
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         # While somebody listens, the browser opens no file chooser of its own. Who begins to listen when the

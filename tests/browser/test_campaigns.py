@@ -155,7 +155,7 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     manager.press("Use in a new challenge")
     manager.press("Create challenge")
 
-    # A submission is scored by what the worker wrote.
+    # A submission is scored against the captions of the worker.
     participant = Visitor(server, browser.new_context(viewport=DESKTOP, color_scheme="dark"))
     participant.enter(f"participant{time.monotonic_ns()}")
     participant.go(f"/{slug}/")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import DESKTOP, MILLISECONDS, PHONE
 
 PROJECT = Path(__file__).parents[2]
-# What is different about them: a table, code, signatures, pictures, the search.
+# Their distinguishing features: a table, code, signatures, pictures, the search.
 LOOKED_AT = [
     "index",
     "how-to/read-scores",

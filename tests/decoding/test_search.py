@@ -153,7 +153,7 @@ def test_a_wide_beam_finds_the_best_of_all_captions(
             assert best.met == {at for at, each in enumerate(given) if is_met(each, caption, continues)}
 
 
-# A made vocabulary for what follows.
+# A made-up vocabulary for the tests below.
 WORDS = ("@end", "a", "fire", "hydrant", "hydrants", "dog", "##gy", "park")
 
 
@@ -235,7 +235,7 @@ def test_at_least_so_many_constraints_are_met() -> None:
     fire = Constraint(name="fire", phrases=(phrase("fire"),))
     result = SEARCH.search(FIRES.step, None, build_state_machine([dog, fire]))
     assert text(result.best()) == text(result.best(at_least=1)) == "a fire"
-    # No caption has both, which is said, and no caption is made of what can't be.
+    # No caption has both: this is reported, and no caption contains an impossible phrase.
     assert result.best(at_least=2) is None
     assert all(beam.log_probability > -100 for beam in result.beams)
     only_dog = SEARCH.search(FIRES.step, None, build_state_machine([dog]))

@@ -50,7 +50,7 @@ def make(
     """Create a campaign, by default without reviews, attention checks and repeated items."""
     chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **options}
     if task_named(kind).choices:
-        # One item at a time, so that tests say who holds what.
+        # One item at a time, so that tests control the assignment of items.
         chosen.setdefault("batch", 1)
     settings = CampaignOptions.of_kind(kind, **chosen)
     made = Campaign.objects.create(

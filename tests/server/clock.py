@@ -14,7 +14,7 @@ __all__ = ["Clock", "stopped_clock"]
 
 NETWORK = Path(__file__).parents[1] / "network"
 
-# Python runs this first in each process of a server: its time stands.
+# Python runs this first in each process of a server, to stop its clock.
 _STOPPED = """
 import time
 from django.utils import timezone

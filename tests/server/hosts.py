@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 __all__ = ["Host", "Network", "ObjectStore", "object_store_jars", "running_network"]
 
-# Addresses that are for tests of networks alone (RFC 2544).
+# Addresses reserved for network tests (RFC 2544).
 _NETWORK = "198.18"
 # Python runs this first in each process of a host: its clock is some hours off.
 _CLOCK = """

@@ -45,7 +45,7 @@ CAPTIONS = {
     6: "A train at a station.",
 }
 RESULTS = "captions_val_mine_results.json"
-# Those of the small challenge.
+# Metrics of the small challenge.
 METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 # Is in each private reference, and must be in no answer.
 MARKER = "Xylomarker"

@@ -53,7 +53,7 @@ class _Page(HTMLParser):
         if tag == "img" and "alt" not in found:
             self.shape.append(f"an image without alt: {found.get('src')}")
         if tag in ("input", "select", "textarea") and found.get("type") not in ("hidden", "submit"):
-            # The empty name stands for a label round the field.
+            # An empty name means a label element that contains the field.
             self.fields.append(found | ({"": None} if "label" in self.open else {}))
         if tag == "label" and found.get("for"):
             self.labeled.add(found["for"] or "")

@@ -47,7 +47,7 @@ import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
 django.setup()
 """
-# Ten users who take part alone, each with a token that it writes.
+# Create ten users in teams of one and print a token of each.
 USERS = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
@@ -155,7 +155,7 @@ class Server:
         self.processes.append(process)
         return process
 
-    # What is there
+    # Data
 
     def migrate(self) -> None:
         """Create an empty migrated database by copying one that is built once per test run."""
@@ -350,7 +350,7 @@ class HeldFile:
         try:
             return os.fdopen(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK), "wb")
         except OSError as error:
-            # Nobody reads yet.
+            # No process reads yet.
             if error.errno != errno.ENXIO:
                 raise
             return None

@@ -68,7 +68,7 @@ def restartable() -> Iterator[Postgres]:
 def test_a_database_that_restarts_while_a_submission_is_scored(
     restartable: Postgres, tmp_path: Path, away: str
 ) -> None:
-    # The only worker: its lease may run out, and nobody but itself takes the job.
+    # The only worker: if its lease expires, no other worker takes the job.
     server = Server(tmp_path, restartable.new_database(), lease_seconds=2)
     server.prepare()
     server.start()

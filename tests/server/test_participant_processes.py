@@ -20,7 +20,7 @@ from tests.server.kit import CAPTIONS, RESULTS, results
 from tests.server.processes import Server
 from tests.waiting import PATIENCE
 
-# Somebody who takes part alone, has logged in and has a token.
+# Create a logged-in user with a token, in a team of one.
 SOMEBODY = """
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY

@@ -17,7 +17,7 @@ import pytest
 from tests.server.processes import Server
 from tests.waiting import PATIENCE, wait_until
 
-# Those of the small challenge.
+# Reference sets of the small challenge, with their first versions.
 FIRST = {("c1", 1), ("c2", 1)}
 
 

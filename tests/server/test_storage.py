@@ -146,7 +146,7 @@ def test_a_worker_whose_disk_stays_full_gives_up_and_costs_nothing(
 
 def test_a_database_on_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     disk = Disk(tmp_path / "data", mebibytes=8)
-    # The only worker: its lease may run out, and nobody but itself takes the job.
+    # The only worker: if its lease expires, no other worker takes the job.
     server = Server(tmp_path, None, lease_seconds=2)
     try:
         server.prepare()

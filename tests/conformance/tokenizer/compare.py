@@ -36,7 +36,7 @@ GOLDEN = Path(__file__).with_name("golden.txt")
 #: unfinished tag without completing the tag, and it is no start of a sentence.
 BARRIER = "'\""
 
-#: What the reference evaluation drops after lower-casing.
+#: Tokens that the reference evaluation removes after lowercasing.
 PUNCTUATION = frozenset(
     ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
 )

@@ -135,7 +135,7 @@ def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
         assert training is not None
         iterations.append(training["iteration"])
     assert 0 < iterations[1] < iterations[2]
-    # What a killed process was writing has another name, and is in nobody's way.
+    # The unfinished file of a killed process has a different name and does no harm.
     assert capeval("baselines", "caption", path, features).count("image_id") == 40
 
 

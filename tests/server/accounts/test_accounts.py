@@ -187,7 +187,7 @@ def test_names_do_not_show_whether_an_address_has_an_account(olga: Someone) -> N
         kind = "free" if number < 3 else "taken"
         cache.clear()
         observed.append(_observed(f"{kind}{number % 3}@example.org", number))
-        # Nor do those who may name users.
+        # Forms in which organizers enter user names do not reveal it either.
         for path in ("/small/organize/organizers/", "/small/organize/participants/"):
             name = f"probe{number}x"
             form = {"username": name, "act": "block", "reason": "x"}
@@ -536,7 +536,7 @@ def test_a_second_factor(signed_in: Client, ann: User) -> None:
     code = _code(secret, ahead=1)
     assert client.post("/accounts/2fa/authenticate/", {"code": code})["Location"] == "/"
     assert is_signed_in(client)
-    # Who has looked over a shoulder comes too late: a code is good once.
+    # A code seen by another person is useless: it is valid only once.
     client = Client()
     sign_in(client)
     assert "Incorrect code" in client.post("/accounts/2fa/authenticate/", {"code": code}).content.decode()
@@ -577,7 +577,7 @@ def test_the_administration_needs_the_second_factor_too(ann: User) -> None:
     assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"
     asked = client.get("/admin/login/?next=/admin/")["Location"]
     assert asked == "/accounts/login/?next=%2Fadmin%2F"
-    # Django's own form would let in by the password alone.
+    # Django's own form would accept the password without a second factor.
     for path in ("/admin/login/", "/admin/login/?next=/admin/"):
         answer = client.post(path, {"username": "ann", "password": PASSWORD})
         assert answer["Location"].startswith("/accounts/login/")

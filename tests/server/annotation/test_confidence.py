@@ -104,7 +104,7 @@ def test_all_items_of_a_pair_end_when_its_winner_is_likely() -> None:
         get_progress(campaign).ended,
     ) == (1, 0, 7)
     assert is_sound(campaign)
-    # It is complete, so it can be frozen, and the release says by which rule.
+    # It is complete, so it can be frozen, and the release names the rule.
     made = release_files.freeze(None, campaign, "1.0")
     manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["confidence"], manifest["confidence_votes"], manifest["curtail"]) == (0.95, 5, False)

@@ -65,7 +65,7 @@ def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
     assert made.responses.count() == 36
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     block(None, people[0], "a robot")
-    # What is frozen stays, and says how many of its answers no longer count.
+    # The release is unchanged, and reports how many of its answers no longer count.
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     release_files.verify(made)
     assert release_files.count_outdated_answers(made) == 12
@@ -89,7 +89,7 @@ def test_items_that_lack_answers_can_be_left_out(challenge: Challenge) -> None:
         release_files.freeze(None, campaign, "1.0", leave_out=True)
     (third,) = join(campaign)
     held = [item for item in campaign.items.all() if item.payload["system"] != "ours"]
-    # A third worker answers for two systems alone.
+    # A third worker rates only two systems.
     campaign.items.filter(key__startswith="ours").update(free=0)
     assert work_all(third, lambda one: {"choice": M3[one.item.payload["system"]]}) == len(held)
     made = release_files.freeze(None, campaign, "1.0", leave_out=True)

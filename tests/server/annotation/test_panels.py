@@ -529,7 +529,7 @@ def test_who_is_signed_in_is_the_person_who_works(challenge: Challenge) -> None:
         browser = Client()
         browser.get(f"/annotate/{campaign.slug}/enter/", ids(user.username))
         assert browser.get(f"/annotate/{campaign.slug}/").status_code == status
-    # Nobody works twice, by a panel and as a user.
+    # The same person cannot work twice, through a panel and as a user.
     with pytest.raises(AssignmentError, match="you already take part in this campaign"):
         enrollment.check_conflicts(enrollment.enter_as_user(bob, campaign))
     assert moderation.link_account(None, panels.enter(campaign, ids("carl")), bob) is None

@@ -130,7 +130,7 @@ def test_a_new_worker_replaces_a_rejected_answer(study: Study) -> None:
         ("write", 20, 0, {"review_first": 20}, 19),
         ("write", 12, 0, {"trust_answers": 10}, None),
         ("write", 12, 0, {"reopened_for": "everybody"}, None),
-        # Judges are judged by checks alone.
+        # Judges are evaluated only by attention checks.
         ("triplet", 60, 0, {"check_every": 15}, 0),
         ("triplet", 60, 30, {"check_every": 15, "batch": 10}, 5),
         ("triplet", 500, 30, {"check_every": 15, "batch": 10}, None),

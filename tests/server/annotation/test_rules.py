@@ -145,7 +145,7 @@ def rates(captions: Sequence[str]) -> dict[str, float]:
     return {rule: 100 * counts[rule] / len(captions) for rule in RULES}
 
 
-# In percent; what is not here finds nothing.
+# In percent; rules that are not listed flag no caption.
 NOCAPS_RATES = {
     "picture-of": 0.10,
     "short": 1.42,

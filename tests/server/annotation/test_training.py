@@ -211,7 +211,7 @@ def test_three_failed_of_the_last_ten_checks_pause_until_somebody_looks() -> Non
     assert staff.ask("POST", resumed, {"reason": "hard checks"})["stage"] == "working"
     staff.ask("POST", resumed, {"reason": "again"}, 422)
     assert staff.ask("GET", place)["workers"][0]["stage"] == "working"
-    # What was looked at does not pause again: three more failed ones do.
+    # Failures that were reviewed do not pause the worker again: three more do.
     assert until_paused(careless, 2) == [True, False, True, False, True]
     assert counted(campaign) >= before
     # One failed of four is never three of ten.

@@ -85,7 +85,7 @@ def test_what_is_held_is_given_back(campaign: Campaign) -> None:
     assert names(worker) == [name for name in before if name >= "street3"]
     rows = Assignment.objects.filter(pk__in=[one.pk for one in warned])
     assert set(rows.values_list("state", "reason")) == {("returned", "it has a warning")}
-    # A late answer counts as any: nothing is held against anybody.
+    # A late answer counts like any other.
     answer(warned[0], "a cart in a street at noon")
     assert list(audit(campaign)) == []
     withdrawal.withdraw(None, worker)

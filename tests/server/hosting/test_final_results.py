@@ -149,7 +149,7 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
     wanted = {**there, "closes": timezone.now() + timedelta(days=1)}
     with pytest.raises(settings.FieldsError, match="are final"):
         settings.edit_phase(olga.user, closed.challenge, wanted, seen=fingerprint(there))
-    # Who sees the leaderboard may change.
+    # The visibility of the leaderboard may change.
     settings.edit_phase(
         olga.user, closed.challenge, {**there, "leaderboard": "hidden"}, seen=fingerprint(there)
     )

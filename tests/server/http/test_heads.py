@@ -150,7 +150,7 @@ def test_downloads_have_no_body(prepared: tuple[Server, str]) -> None:
     size = got.headers["Content-Length"]
     line = f"Authorization: Bearer {token}"
     assert head(server.port, place, line)[1]["Content-Length"] == size
-    # Ranges are for GET alone.
+    # Range requests work only with GET.
     status, headers = head(server.port, place, line, "Range: bytes=10-20")
     assert (status, headers["Content-Length"]) == (200, size)
     part = server.client.get(server.root + place, headers={**authorized, "Range": "bytes=10-20"})

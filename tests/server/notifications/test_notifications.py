@@ -141,7 +141,7 @@ def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Partici
         services.notify_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
-    # A later end is told again.
+    # A later deadline is announced again.
     Phase.objects.update(closes=clock.now + timedelta(days=3))
     services.notify_phases()
     assert len(mailed()["ann"]) == 2

@@ -27,7 +27,7 @@ from tests.server.processes import PROJECT
 pytestmark = pytest.mark.django_db
 
 SUBMIT = "/small/open/submit/?key=k"
-# Takes the turn of a user, says so, and ends only when it is killed.
+# Acquires the upload lock of a user, prints the result, and runs until it is killed.
 HOLDER = """
 import sys, time, django
 django.setup()

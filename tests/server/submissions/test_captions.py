@@ -148,7 +148,7 @@ def test_private_references_and_what_they_tell_are_not_shown(phase: Phase, ann: 
     assert "The references of val are private" in page()
     for query in ("", "?references=c2", "?references=c1", "?domain=animals"):
         assert MARKER.lower() not in page(query).lower()
-    # A search finds nothing by what is not shown.
+    # A search does not match hidden data.
     assert ids(f"?search={MARKER}") == ids(f"?search={MARKER}&where=references") == []
 
 
@@ -192,7 +192,7 @@ def test_filters_and_orders(two: list[Submission]) -> None:
     assert set(ids(f"{difference}&least=0.001")) <= {1, 3, 5}
     assert ids(f"{difference}&least=-0.0005&most=0&order=file") == [2, 4, 6]
     assert ids(f"{difference}&order=lowest")[-1] == ids(difference)[0]
-    # What is not valid is left out.
+    # Invalid parameters are ignored.
     assert ids("?order=x&score=x&system=x&domain=x&object=x&least=nan&most=x&page=x&with=x") == ids("")
 
 

@@ -145,7 +145,7 @@ def test_a_metric_that_fails_or_ends_its_process_fails_alone(
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
     reason, by_content = FAILURES[does]
     assert failed.failure == f"ROUGE-L {reason}"
-    # The candidates have no part in what happens before they are looked at.
+    # Failures before the candidates are read are not attributed to them.
     assert failed.by_content == (by_content and step == "candidates")
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
 
@@ -205,7 +205,7 @@ def test_scores_are_those_of_capeval(files: Files, scorer: SubmissionScorer, set
             np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])
 
 
-# Python runs this first in each process that scores: what is tokenized is written down.
+# Python runs this first in each scoring process, to record the tokenized texts.
 COUNTED = """
 import sys
 if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:

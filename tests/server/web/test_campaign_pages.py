@@ -463,7 +463,7 @@ def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
     assert list(audit(campaign)) == list(audit(writing)) == []
 
 
-# Agreement, and what it takes
+# Agreement and its requirements
 
 
 def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:

@@ -421,7 +421,7 @@ def test_a_mark_and_its_reason_are_seen_by_the_team(ann: Participant, bob: Parti
     bob.see(path, 404)
 
 
-# Who sees what
+# Visibility
 
 
 PARTS = ["", "state/", "examples/", "files/val/", "stand/", "withdraw/"]
@@ -469,7 +469,7 @@ def test_a_score_is_shown_among_those_of_its_leaderboard(ann: Participant, bob: 
     path = f"/submissions/{mine.pk}/"
     other = bob.scored(stands=True)
     Participant("cat").scored(stands=True)
-    # A strip of one or two others says less than the leaderboard.
+    # A plot of one or two other submissions shows less than the leaderboard.
     assert "placing" not in ann.see(path)
     Participant("dan").scored(stands=True)
     lower = Score.objects.get(
