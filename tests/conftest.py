@@ -26,7 +26,7 @@ settings.register_profile(
 )
 settings.load_profile("capeval")
 
-# Variables that change what programs print, where they look for a database server, or as whom they ask.
+# Variables that change the output of programs, or the server, user or token of their connections.
 FOREIGN = (
     *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "RAYON_NUM_THREADS"),
     *("PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGPASSWORD", "PGSSLMODE", "PGSERVICE", "CAPEVAL_TOKEN"),

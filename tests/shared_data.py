@@ -1,4 +1,4 @@
-"""The public data that lies beside the project, for checks against numbers that others published."""
+"""Public data in a folder next to the project, for comparisons with published numbers."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def shared_data(name: str) -> Path:
-    """A folder of the shared data; skips the test, and says why, where it isn't there."""
+    """Return a folder of the shared data; skip the test with a reason if it is missing."""
     folder = SHARED / name
     if not folder.is_dir():
-        pytest.skip(f"the real data of {name} is not beside the project ({folder} is missing)")
+        pytest.skip(f"the real data of {name} is missing ({folder})")
     return folder

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-# So long that only what never comes is given up: a machine with both cores busy may be ten times slower.
+# Long enough to fail only on real hangs: a machine with both cores busy may be ten times slower.
 PATIENCE = 300.0
 
 
 def wait_until(state: Callable[[], T | None], missing: Callable[[], object]) -> T:
-    """Waits until `state()` is true, and returns it; fails with `missing()` when that never comes."""
+    """Wait until `state()` is true and return its value; fail with `missing()` on a timeout."""
     end = time.monotonic() + PATIENCE
     while not (reached := state()):
         assert time.monotonic() < end, missing()

@@ -64,7 +64,7 @@ class Reader:
     def __init__(self, context: BrowserContext) -> None:
         self.page: Page = context.new_page()
         self.complaints: list[str] = []
-        # What the content security policy blocks, and what a script failed at, is told on the console.
+        # The console reports violations of the content security policy and script errors.
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         # While somebody listens, the browser opens no file chooser of its own. Who begins to listen when the
@@ -77,7 +77,7 @@ class Reader:
             self.complaints.append(f"{self.page.url}: {message.text}")
 
     def look(self) -> None:
-        """Checks the page that is there: accessible, not wider than the screen, nothing blocked."""
+        """Check the current page: accessible, not wider than the screen, nothing blocked."""
         self.page.wait_for_load_state()
         found = Axe().run(self.page)
         assert not found.response["violations"], f"{self.page.url}\n{found.generate_report()}"
@@ -86,7 +86,7 @@ class Reader:
         assert not self.complaints, self.complaints
 
     def tab_to(self, wanted: Locator) -> None:
-        """Presses Tab until something has the focus, which must show."""
+        """Press Tab until an element has the focus, which must be visible."""
         for _ in range(MOST_STOPS):
             self.page.keyboard.press("Tab")
             if wanted.evaluate("element => element === document.activeElement"):
@@ -98,42 +98,42 @@ class Reader:
 
 
 class Visitor(Reader):
-    """A visitor of a server who uses only the keyboard."""
+    """A visitor of a server, using only the keyboard."""
 
     def __init__(self, site: Server, context: BrowserContext) -> None:
         super().__init__(context)
         self.site = site
 
     def go(self, path: str) -> None:
-        """Goes to an address of the site."""
+        """Open an address of the site."""
         answer = self.page.goto(self.site.root + path)
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         self.look()
 
     def write(self, label: str, text: str) -> None:
-        """Fills in a field."""
+        """Fill in a field."""
         field = self.page.get_by_label(re.compile(f"^{re.escape(label)}", re.IGNORECASE)).first
         self.tab_to(field)
         self.page.keyboard.press("Control+A")
         self.page.keyboard.type(text)
 
     def tick(self, label: str) -> None:
-        """Ticks a box."""
+        """Check a checkbox."""
         box = self.page.get_by_label(label)
         self.tab_to(box)
         self.page.keyboard.press("Space")
         assert box.is_checked()
 
     def press(self, name: str, role: Any = "button") -> None:
-        """Presses a button or follows a link, and looks at where that leads."""
+        """Press a button or follow a link, and check the page that opens."""
         self.tab_to(self.page.get_by_role(role, name=re.compile(f"^{re.escape(name)}")).first)
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
         self.look()
 
     def choose_file(self, label: str, name: str, content: bytes) -> None:
-        """Chooses a file to upload."""
+        """Choose a file to upload."""
         self.tab_to(self.page.get_by_label(label))
         with self.page.expect_file_chooser() as chooser:
             self.page.keyboard.press("Space")
@@ -145,7 +145,7 @@ class Visitor(Reader):
         self.log_in(name)
 
     def log_in(self, name: str) -> None:
-        """Logs in."""
+        """Log in."""
         self.go("/accounts/login/")
         self.write("Username or email", name)
         self.write("Password", PASSWORD)

@@ -1,4 +1,4 @@
-"""Annotating in a browser: from the link to the last answer, and nothing typed is lost whatever fails."""
+"""Annotation in a browser, from the invite link to the last answer; failures lose no typed text."""
 
 from __future__ import annotations
 

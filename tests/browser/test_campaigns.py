@@ -59,7 +59,7 @@ def items() -> bytes:
 
 
 def make(visitor: Visitor, slug: str) -> None:
-    """Makes a campaign by the form."""
+    """Create a campaign with the form."""
     visitor.go("/campaigns/")
     visitor.press("New campaign", "link")
     visitor.press("write-nocaps", "link")
@@ -82,7 +82,7 @@ def make(visitor: Visitor, slug: str) -> None:
 
 
 def answer(visitor: Visitor, slug: str, sentence: str) -> None:
-    """Agrees, and writes a sentence for each item of the batch."""
+    """Give consent and write a sentence for each item of the batch."""
     page = visitor.page
     visitor.go(f"/annotate/{slug}/")
     visitor.tab_to(page.get_by_role("button", name="I agree – start"))
@@ -155,7 +155,7 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     manager.press("Use in a new challenge")
     manager.press("Create challenge")
 
-    # A submission is scored by what the worker wrote.
+    # A submission is scored against the captions of the worker.
     participant = Visitor(server, browser.new_context(viewport=DESKTOP, color_scheme="dark"))
     participant.enter(f"participant{time.monotonic_ns()}")
     participant.go(f"/{slug}/")

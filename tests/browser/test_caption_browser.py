@@ -92,7 +92,7 @@ def test_searching(two: Locator, reader: Reader) -> None:
     field(two, "in").select_option("references")
     expect(status).to_have_text("No images match the filters.")
     reader.look()
-    # What was asked for stays when the page is loaded again.
+    # The query is preserved when the page is reloaded.
     reader.page.reload()
     expect(two.get_by_label("Search")).to_have_value("nobody")
     expect(status).to_have_text("No images match the filters.")
@@ -223,7 +223,7 @@ def test_pictures_beside_the_captions(reader: Reader, tmp_path: Path) -> None:
     expect(captions.get_by_text("no image")).to_have_count(2)
 
 
-# Six systems, of which the first four say the objects more and more often.
+# Six systems; the first four mention the objects with increasing frequency.
 OBJECTS = {"man": ("man", "men"), "brown horse": ("brown horse", "horses")}
 SIDE_BY_SIDE = {
     f"system {number}": Candidates(

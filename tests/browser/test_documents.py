@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import DESKTOP, MILLISECONDS, PHONE
 
 PROJECT = Path(__file__).parents[2]
-# What is different about them: a table, code, signatures, pictures, the search.
+# Their distinguishing features: a table, code, signatures, pictures, the search.
 LOOKED_AT = [
     "index",
     "how-to/read-scores",
@@ -97,7 +97,7 @@ def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Browse
 
 
 def opened(page: Page, file: Path) -> None:
-    """Opens a page from the disk, and checks that it is not wider than the screen and loads nothing else."""
+    """Open a page from disk; check that it fits the screen and loads no remote resources."""
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url))
     page.goto(file.as_uri())

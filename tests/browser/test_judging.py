@@ -1,4 +1,4 @@
-"""Judging by keyboard alone, by a scripted screen reader's order, on a desktop and on a phone."""
+"""Judging with the keyboard only and in screen reader order, on desktop and phone screens."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_twenty_triplets_from_the_home_row_with_undo(visitor: Visitor, site: Ser
     expect(page.get_by_text("There is no work for you now.")).to_be_visible()
     rows = votes(site, slug, tmp_path)
     assert len(rows) == 20
-    # "f" is what stands on the left; triplets.csv has the first on the left.
+    # "f" chooses the left side; triplets.csv has the first on the left.
     right = [row for row in rows if (row["choice"] == "right") != (row["mirrored"] == "1")]
     assert len(right) == 1
 
@@ -99,7 +99,7 @@ def test_without_an_image_by_screen_reader_alone(
     begin(visitor, address)
     page = visitor.page
     assert page.locator("main img").count() == 0
-    # What a screen reader says, in its order: the question, the sentences, the choices, the button.
+    # The order of a screen reader: the question, the sentences, the choices, the button.
     said = page.locator("main").aria_snapshot()
     heading = page.get_by_role("heading", level=1).inner_text()
     parts = (
@@ -109,7 +109,7 @@ def test_without_an_image_by_screen_reader_alone(
     )
     places = [said.index(part) for part in parts]
     if kind == "m5":
-        # The two sentences stand in either order.
+        # The two sentences are in either order.
         places[1:3] = sorted(places[1:3])
     assert places == sorted(places), said
     # Without single keys: Tab, a choice by the space bar, and Enter.

@@ -1,4 +1,4 @@
-"""Leases while somebody works on a page: activity keeps the whole batch, on each kind of page."""
+"""Lease renewal: activity on any task page renews the leases of the whole batch."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_pointer_that_moves_keeps_the_batch(page: Page, server: Server, tmp_pa
         pass_time(page, server, slug, LEASE * 3 // 4)
         page.mouse.move(300 + step, 400)
         wait_for_renewal(server, slug, BATCH)
-        # Each worker has a training of their own, which nobody takes away.
+        # Each worker has training items of their own, which are not assigned to others.
         if kind != "training":
             assert other.number_of_items() == 0
 

@@ -1,4 +1,4 @@
-"""Open pages while the database is away: they say so, and go on by themselves."""
+"""Open pages during a database outage: they report it and recover automatically."""
 
 from __future__ import annotations
 

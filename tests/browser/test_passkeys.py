@@ -64,7 +64,7 @@ def test_a_passkey_stands_for_name_and_password(
     page.wait_for_url(site.root + "/tokens/")
     visitor.look()
 
-    # After name and password, the same key stands for the code.
+    # After name and password, the same key replaces the code.
     page.context.clear_cookies()
     sign_in(visitor, name, "/tokens/")
     page.get_by_role("heading", name="Two-factor authentication").wait_for()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.conftest import Visitor
 from tests.waiting import wait_until
 
-# A team whose submission stands, with a score of our choice.
+# A team with a submission on the leaderboard and a chosen score.
 STAND = """
 from capeval_server.challenges.models import Phase, ReferenceVersion
 from capeval_server.submissions.models import Result, Score, Submission

@@ -48,7 +48,7 @@ def page(browser: Browser) -> Page:
 
 
 def differing(page: Page, captions: list[str]) -> list[tuple[str, int, int]]:
-    """The captions of which the page counts other words than the tokenizer, with both numbers."""
+    """Return the captions for which the page and the tokenizer count different words, with both numbers."""
     counted = page.evaluate("captions => captions.map(countWords)", captions)
     words = [len(tokens) for tokens in tokenize(captions)]
     return [one for one in zip(captions, counted, words, strict=True) if one[1] != one[2]]

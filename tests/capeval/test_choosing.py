@@ -16,7 +16,7 @@ from capeval.errors import FormatError, MismatchError, OptionError
 
 
 def annotated(images: dict[str, list[str]]) -> ObjectAnnotations:
-    """Annotations with one box for each class named, as often as it is named."""
+    """Return annotations with one box for each mention of a class."""
     classes = sorted({name for names in images.values() for name in names})
     pairs = [
         (position, classes.index(name), names.count(name))

@@ -1,4 +1,4 @@
-"""pycocoevalcap's names: the same values, types and keys as the package itself gives."""
+"""Compatibility with pycocoevalcap: the same names, values, types and keys."""
 
 import contextlib
 import io
@@ -224,7 +224,7 @@ def test_spice_equals_java_spice() -> None:
     gts = {image["image_id"]: image["refs"] for image in images}
     res = {image["image_id"]: [image["test"]] for image in reversed(images)}
     average, scores = Spice().compute_score(gts, res)
-    # What pycocoevalcap's spice.py makes of the program's answer.
+    # The conversion of the program's output by pycocoevalcap's spice.py.
     expected = {
         image["image_id"]: {
             category: {key: np.nan if value is None else float(value) for key, value in counted.items()}

@@ -165,7 +165,7 @@ def test_refused_with_the_file_named(write: Callable[..., Path], what: str) -> N
 
 def test_an_encrypted_zip_is_refused(write: Callable[..., Path]) -> None:
     data = bytearray(zipped(("a.json", b"[]")))
-    # The flag stands in the header of the file and in the directory at the end.
+    # The flag is in the header of the file and in the directory at the end.
     data[6] |= 1
     data[data.index(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(FormatError, match="is encrypted") as caught:

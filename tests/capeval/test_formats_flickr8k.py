@@ -50,7 +50,7 @@ def test_crowdflower_rates_by_the_share_of_yes() -> None:
 
 
 def test_a_candidate_takes_one_equal_caption_a_row() -> None:
-    # By its text, also where it was written for another image; what is gone already is not missed.
+    # By its text, also if it belongs to a different image; captions that are already removed are no error.
     row = b"a.jpg\tb.jpg#1\t0\t0\t3\n"
     assert load_flickr8k_crowdflower(row, CAPTIONS)[0] == {"a.jpg": ["A dog .", "Dogs ."]}
     for times in (2, 3):

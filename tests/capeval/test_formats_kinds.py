@@ -283,7 +283,7 @@ def test_what_is_ambiguous_is_asked_for(write: Write, kind: str) -> None:
     message = str(refusal(load_candidates, path, id_column="id"))
     assert "is ambiguous (got 'caption', 'prediction'); set it with 'caption_column'" in message
     assert dict(load_candidates(path, id_column="id", caption_column="prediction")) == RESULTS
-    # Nobody's references are predictions.
+    # Predictions are never references.
     assert dict(load_references(path, id_column="id")) == {1: ["?"], 2: ["?"]}
 
 

@@ -176,7 +176,7 @@ def test_no_idf_lets_common_words_count(score: Score) -> None:
     # "a" of "a dog": one of two words.
     uniform = score(Cider(frequencies="uniform"), PETS, ["a", "x"])
     assert uniform.per_image[0][0] == pytest.approx(math.sqrt(1 / 2) / 4)
-    # One image alone is scored then too.
+    # A single image is then scored, too.
     assert one(score, CiderD(frequencies="uniform"), "a dog runs far", ["a dog runs far"]) == pytest.approx(
         10
     )

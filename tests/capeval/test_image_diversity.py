@@ -48,7 +48,7 @@ def test_no_weight_is_not_a_number() -> None:
 def test_novel_captions_are_compared_as_tokens() -> None:
     training = References({1: ["A dog", "a bus."]})
     assert image_diversity(CAPTIONS, training=training).novel == pytest.approx(2 / 6)
-    # "dog." and "dog" are other tokens where punctuation is kept.
+    # "dog." and "dog" are different tokens if punctuation is kept.
     keep = Tokenizer(punctuation="keep")
     assert image_diversity(CAPTIONS, training=training, tokenizer=keep).novel == pytest.approx(5 / 6)
 

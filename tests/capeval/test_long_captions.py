@@ -71,7 +71,7 @@ except CaptionError as error:
 
 
 def run(script: str, *arguments: str, **variables: str) -> str:
-    # By itself, since what took too long or too much memory could not be stopped here.
+    # In a separate process, since a call that takes too much time or memory could not be stopped here.
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True,
@@ -84,7 +84,7 @@ def run(script: str, *arguments: str, **variables: str) -> str:
     return done.stdout
 
 
-# What 16 threads need to parse captions of rare words side by side.
+# The memory that 16 threads need to parse captions of rare words in parallel.
 PARSE = """
 import sys
 from capeval.metrics.spice import list_scene_tuples
@@ -125,7 +125,7 @@ def test_meteor_compares_a_caption_of_100_000_words_with_usual_references(words:
 
 
 def test_meteor_searches_long_texts_in_little_memory() -> None:
-    # What it keeps for each step of each path must not grow with the text: that was over a gigabyte.
+    # The memory for each step of each path must not grow with the text: it once exceeded a gigabyte.
     assert int(run(SHUFFLED + PEAK, "20000")) < 200_000
 
 

@@ -115,7 +115,7 @@ def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:
     made: list[int] = []
     assert meteor.ensure_tables(tmp_path, made.append) == path
     assert made == []
-    # From now on its state is known; a file put there by somebody else is read in full again.
+    # Its state is known from now on; a file replaced by another process is read in full again.
     os.utime(path, ns=(0, 0))
     assert meteor.ensure_tables(tmp_path, made.append) == path
     assert made == []

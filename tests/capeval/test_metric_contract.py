@@ -56,7 +56,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    """Runs a command in a folder with the captions, and returns its output."""
+    """Run a command in a folder with the captions and return its output."""
     contents = {"references": REFERENCES, "good": GOOD, "bad": BAD, "subsets": SUBSETS}
     for name, content in contents.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))

@@ -1,4 +1,4 @@
-"""Metrics are told apart by one rule, wherever results are kept by metric: no two share a key."""
+"""Keys of metrics: unique, and the same wherever results are stored by metric."""
 
 import pytest
 

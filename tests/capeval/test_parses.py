@@ -55,7 +55,7 @@ def test_a_store_stays_within_its_limit(tmp_path: Path) -> None:
         store.write(MODEL, {f"{batch} {number}": bytes(1000) for number in range(400)})
     assert store.path.stat().st_size < 1.5 * 2**20
     assert 500 < len(store) < 1050
-    # What came last is there.
+    # The latest entries are kept.
     newest = [f"7 {number}" for number in range(400)]
     assert set(store.read(MODEL, newest)) == set(newest)
 

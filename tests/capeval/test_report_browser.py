@@ -195,7 +195,7 @@ def test_patterns_of_addresses_and_paths(tmp_path: Path, monkeypatch: pytest.Mon
         1: "http://x.example/a%20b/c%23.jpg?w=1"
     }
     assert addresses("https://x.example/{id}", ["../a?b"]) == {"../a?b": "https://x.example/../a%3Fb"}
-    # Paths are those of the command, and links those of the page.
+    # Paths are relative to the command, and links to the page.
     assert addresses("val/{id}.jpg", ["a b", "c"]) == {"a b": "../val/a%20b.jpg", "c": "../val/c.jpg"}
     assert needs_file_names("x/{file_name}")
     assert not needs_file_names("x/{id}.jpg")

@@ -254,7 +254,7 @@ def test_a_subset_has_the_interval_that_its_images_have_alone() -> None:
     right = [True, False, True, True, False]
     whole = hits([*right, True, True, True])
     assert bootstrap(whole, images=range(5)) == bootstrap(hits(right))
-    # Whatever order its images are named in.
+    # In any order of its images.
     assert bootstrap(whole, images=[4, 2, 0, 1, 3]) == bootstrap(hits(right))
 
 
@@ -267,7 +267,7 @@ def test_resamples_kept_in_single_precision_say_the_same() -> None:
     single, whole = difference(kept[0], kept[1]), compare(*reports)["ROUGE-L"]
     assert (single.difference, single.p_value) == (whole.difference, whole.p_value)
     assert (single.low, single.high) == pytest.approx((whole.low, whole.high), abs=1e-7)
-    # What differs by rounding alone is the same: here 1/3, and 1/3 with its last bit changed.
+    # Values that differ only by rounding are equal: here 1/3, and 1/3 with its last bit changed.
     values = np.full(1000, 1 / 3, np.float32)
     a, b = (
         BootstrapScore(name="x", score=1 / 3, values=v) for v in (values, np.nextafter(values, np.float32(0)))

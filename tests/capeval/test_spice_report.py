@@ -149,7 +149,7 @@ def test_a_corpus_without_tuples_of_a_category_has_no_score_and_no_interval() ->
     assert found["metrics"]["SPICE-Size"] is None
     assert found["subsets"]["second"]["SPICE-Color"] is None
     assert found["intervals"]["SPICE-Size"]["low"] is None
-    # Some resamples have no image with a color: the interval is that of the others.
+    # Some resamples have no image with a color: the interval is from the others.
     assert found["intervals"]["SPICE-Color"]["low"] is not None
     row = next(csv.DictReader(io.StringIO(to_csv(create_score_table([made])))))
     assert (row["SPICE-Size"], row["SPICE-Size low"], row["SPICE-Size high"]) == ("", "", "")
@@ -186,7 +186,7 @@ def test_studies_take_spice() -> None:
     by_domain = evaluator.evaluate(CANDIDATES).corpus
     for domain in ("near", "far", "overall"):
         cider, spice = by_domain[domain]["CIDEr-D"], by_domain[domain]["SPICE"]
-        # SPIDEr counts document frequencies where CIDEr-D does.
+        # SPIDEr counts document frequencies on the same references as CIDEr-D.
         assert by_domain[domain]["SPIDEr"] == pytest.approx((cider + spice) / 2, rel=1e-12)
     gamed = game(REFERENCES, CANDIDATES, [ComparedMetric(metric=Spice())], ATTACKS[:2])
     assert [list(each.scores) for each in gamed] == [["SPICE"]] * 3

@@ -310,7 +310,7 @@ def test_stems_are_those_of_cider() -> None:
 
 
 def test_images_with_several_pairs_count_once() -> None:
-    # With the pair of x given twice, |I| and document frequencies stay those of two images.
+    # Although the pair of x is given twice, |I| and document frequencies count two images.
     contenders = [ComparedMetric(metric=Cider())]
     once = PairScorer(PAIRS, contenders).scores()["CIDEr"]
     twice = PairScorer([PAIRS[0], *PAIRS], contenders).scores()["CIDEr"]

@@ -105,7 +105,7 @@ def test_the_smallest_difference_is_seen_in_four_of_five_campaigns() -> None:
     gain = better.majority(3) - agreement.majority(3)
     rng = np.random.default_rng(5)
     errors = np.sqrt(2) * made.width / 1.96
-    # Where the true difference is that one, an unpaired test at 5 % finds it with 80 % power.
+    # An unpaired test at 5 % detects this difference with 80 % power.
     seen = rng.normal(gain, errors, 20_000) > 1.96 * errors
     assert gain == pytest.approx(made.difference, rel=0.15)
     assert seen.mean() == pytest.approx(0.8, abs=0.12)

@@ -109,7 +109,7 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
         human_performance(CAPTIONS, METRICS, progress=stop, checkpoint=path)
     kept = json.loads(path.read_text())
     assert list(kept["parts"]) == ["0/None", "1/None"]
-    # What is kept is used: a marked part shows in the result.
+    # Stored parts are used: a marked part shows in the result.
     kept["parts"]["0/None"][1] = [0.0, 1.0]
     path.write_text(json.dumps(kept))
     (resumed,) = human_performance(CAPTIONS, METRICS, checkpoint=path)

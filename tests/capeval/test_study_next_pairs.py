@@ -32,7 +32,7 @@ def test_standard_errors_are_those_of_a_simulation() -> None:
     expected = compute_difference_errors(wins, fit_bradley_terry(wins))
     assert np.diag(expected) == pytest.approx(0)
     assert expected == pytest.approx(differences.std(axis=0), rel=0.15, abs=1e-9)
-    # Of two systems alone it is the known formula.
+    # For only two systems, it is the known formula.
     wins = np.array([[0.0, 30.0], [10.0, 0.0]])
     assert compute_difference_errors(wins, fit_bradley_terry(wins))[0, 1] == pytest.approx(
         np.sqrt(1 / 30 + 1 / 10)
@@ -56,7 +56,7 @@ def test_nothing_known_is_the_same_for_all() -> None:
     assert compute_next_shares(np.zeros((4, 4)), PAIRS) == pytest.approx([1 / 6] * 6)
     # Systems that are not connected have no strengths.
     assert compute_next_shares(np.zeros((4, 4)), [(0, 1), (2, 3)]) == pytest.approx([0.5, 0.5])
-    # Captions of one system say nothing of strengths.
+    # Pairs of captions from one system carry no information about strengths.
     shares = compute_next_shares(np.zeros((2, 2)), [(0, 0), (0, 1)], floor=0.2)
     assert shares == pytest.approx([0.1, 0.9])
     assert compute_next_shares(np.zeros((2, 2)), [(0, 0), (1, 1)]) == pytest.approx([0.5, 0.5])
@@ -111,7 +111,7 @@ def test_strengths_stay_right_and_close_systems_are_told_apart_more_often() -> N
         right[floor] = float((made[:, 1] > made[:, 2]).mean())
         strengths[floor] = made.mean(axis=0)
         fractions[floor] = np.mean([t.sum(axis=1) / (t + t.T).sum(axis=1) for t in tables], axis=0)
-    # 600 comparisons: the two in the middle are told apart more often than if all were compared evenly.
+    # 600 comparisons: the two in the middle are distinguished more often than with even sampling.
     assert right[0.2] > right[1.0]
     assert strengths[0.2] == pytest.approx(truth, abs=0.12)
     assert strengths[1.0] == pytest.approx(truth, abs=0.12)

@@ -192,7 +192,7 @@ def test_a_simulated_electorate_gives_the_known_accuracies(tmp_path: Path) -> No
     plan = planned(tmp_path)
     everyone = count_votes(plan, [(1, 1, 1)] * len(plan.triplets))
     differences = PairScorer(everyone.pairs).differences()["CIDEr"]
-    # The voters follow CIDEr on pairs of HC, HI and HM and do the opposite on those of MM.
+    # The voters agree with CIDEr on pairs of HC, HI and HM, and disagree on pairs of MM.
     signs = np.where(differences == 0, 1, np.sign(differences))
 
     def by_cider(number: int) -> int:

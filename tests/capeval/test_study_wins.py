@@ -46,7 +46,7 @@ def test_fractions_of_wins_count_a_tie_as_half() -> None:
     row = wins.rows["a"]
     assert (row.images, row.votes) == (10, 50)
     assert row.interval.low < row.interval.score < row.interval.high
-    # What "c" won and lost is the same in each resample, so it has no width.
+    # The wins and losses of "c" are the same in each resample, so its interval has no width.
     assert wins.rows["c"].interval.low == wins.rows["c"].interval.high == 0.25
     assert wins.rows["b"].alpha is not None
 

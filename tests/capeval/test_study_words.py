@@ -96,7 +96,7 @@ def test_precision_at_recall_by_hand() -> None:
     scores: dict[str, dict[int | str, float]] = {"word": {0: 0.9, 1: 0.5, 2: 0.5}}
     assert precision_at_recall(counts, scores, {"word": 0.75}, 2).precision == {"word": 1.0}
     assert precision_at_recall(counts, scores, {"word": 0.76}, 2).precision == {"word": 2 / 3.5}
-    # Image 2 alone is scored; all others come together after it.
+    # Only image 2 has a score; all others are tied after it.
     late: dict[str, dict[int | str, float]] = {"word": {2: 0.0}}
     assert precision_at_recall(counts, late, {"word": 0.25}, 2).precision == {"word": 0.5}
     assert precision_at_recall(counts, late, {"word": 0.3}, 2).precision == {"word": 2 / 4.5}

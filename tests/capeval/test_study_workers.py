@@ -117,7 +117,7 @@ def test_workers_are_compared_with_the_others() -> None:
         ]
     )
     agreed, asked = count_agreements(answers)
-    # Of question 2, a's others are b (x) and c (y): tied. Nobody else answered 4.
+    # For question 2, the other workers of a are b (x) and c (y): tied. Only a answered question 4.
     assert dict(zip(answers.workers, zip(agreed.tolist(), asked.tolist(), strict=True), strict=True)) == {
         "a": (1, 2),
         "b": (1, 2),

@@ -22,7 +22,7 @@ LISTS = {"image_id": [7, 5], "references": [["a man", "one man"], ["a dog"]]}
 
 
 class Stream:
-    """A table of a library that is not known, which gives Arrow's streams."""
+    """A table of an unknown library that exports Arrow streams."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

@@ -1,4 +1,4 @@
-"""SPICE of captions that are empty, endless or no text: a score or a clear error, wherever it is asked."""
+"""SPICE for captions that are empty, extremely long or not text: a score or a clear error."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def write(results: Any) -> None:
 
 
 class NoSpice:
-    """Stands for SPICE, which scripts leave out where its model is missing."""
+    """Stand-in for SPICE, which scripts leave out if its model is missing."""
 
     def compute_score(self, gts: Any, res: Any) -> tuple[float, list[float]]:
         return 0.0, [0.0] * len(gts)

@@ -1,4 +1,4 @@
-"""As in nlg-eval and in meshed-memory's evaluation: lines of text as they are, a loop over scorers."""
+"""Scoring as in nlg-eval and meshed-memory: raw lines of text and a loop over scorers."""
 
 from typing import Any
 

@@ -75,7 +75,7 @@ def _enter(address: str, name: str, password: str) -> None:
 
 
 def _robots_work(client: httpx.Client) -> None:
-    """Waits until robots have answered something more."""
+    """Wait until the robots have submitted another answer."""
 
     def counted() -> int:
         found = re.findall(r'<td class="number">([\d,]+) of [\d,]+</td>', client.get("/campaigns/").text)
@@ -87,6 +87,6 @@ def _robots_work(client: httpx.Client) -> None:
 
 
 def _work(entry: str) -> None:
-    """Follows the link for visitors."""
+    """Follow the link for visitors."""
     with httpx.Client(follow_redirects=True, timeout=PATIENCE) as client:
         assert "robot-careless" in client.get(entry).text

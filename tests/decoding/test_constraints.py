@@ -354,7 +354,7 @@ def test_captions_of_coco_and_nocaps_name_every_class_by_words_of_the_table() ->
         captions += [text for texts in coco.load_captions(split).values() for text in texts]
     found = said(iter(tokenize(captions)))
     assert unsaid(found) == UNSAID
-    # The others are plurals that nobody used, such as "harmonicas".
+    # The others are unused plurals, such as "harmonicas".
     phrases = {phrase for each in FORMS.phrases.values() for phrase in each}
     assert len(found) > 0.88 * len(phrases)
 

@@ -52,7 +52,7 @@ def test_probabilities_by_hand() -> None:
     never = 0.25 * unknown
     assert chances("a", "dog")["runs"] == pytest.approx(after_a_dog / (1 - never))
     assert chances("a", "dog")["zebra"] == pytest.approx(0.25 * zebra / (1 - never))
-    # Nothing is known of what follows "zebra".
+    # No word is known to follow "zebra".
     assert chances("dog", "zebra")["runs"] == pytest.approx(runs / (1 - unknown))
 
 

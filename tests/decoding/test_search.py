@@ -51,7 +51,7 @@ PIECES = np.array([False, False, False, True, True])
 
 
 def phrases(first: int) -> st.SearchStrategy[tuple[frozenset[int], ...]]:
-    """Phrases of which the first word has tokens up to `first`."""
+    """Return a strategy of phrases; the first word has tokens up to `first`."""
     word = st.frozensets(st.integers(1, 4), min_size=1, max_size=3)
     begin = st.frozensets(st.integers(1, first), min_size=1, max_size=3)
     return st.tuples(begin, st.lists(word, max_size=2)).map(lambda parts: (parts[0], *parts[1]))
@@ -153,7 +153,7 @@ def test_a_wide_beam_finds_the_best_of_all_captions(
             assert best.met == {at for at, each in enumerate(given) if is_met(each, caption, continues)}
 
 
-# A made vocabulary for what follows.
+# A made-up vocabulary for the tests below.
 WORDS = ("@end", "a", "fire", "hydrant", "hydrants", "dog", "##gy", "park")
 
 
@@ -203,7 +203,7 @@ def test_words_of_one_constraint_inside_of_another_count() -> None:
 
 
 class Chances:
-    """A captioner that gives the words after each word these probabilities, and the others none."""
+    """A captioner with the given probabilities of the next word, and 0 for all other words."""
 
     def __init__(self, after: dict[str, dict[str, float]]) -> None:
         self.table = np.full((len(WORDS), len(WORDS)), -np.inf)
@@ -235,7 +235,7 @@ def test_at_least_so_many_constraints_are_met() -> None:
     fire = Constraint(name="fire", phrases=(phrase("fire"),))
     result = SEARCH.search(FIRES.step, None, build_state_machine([dog, fire]))
     assert text(result.best()) == text(result.best(at_least=1)) == "a fire"
-    # No caption has both, which is said, and no caption is made of what can't be.
+    # No caption has both: this is reported, and no caption contains an impossible phrase.
     assert result.best(at_least=2) is None
     assert all(beam.log_probability > -100 for beam in result.beams)
     only_dog = SEARCH.search(FIRES.step, None, build_state_machine([dog]))

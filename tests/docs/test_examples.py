@@ -146,7 +146,7 @@ def test_python(page: Path) -> None:
         if ">>> " in block.text:
             run_doctest(page, block, names)
         else:
-            # Line numbers in a traceback are those of the page.
+            # Tracebacks show line numbers of the page.
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
 
 
@@ -161,7 +161,7 @@ def run_doctest(page: Path, block: Block, names: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("page", with_commands(), ids=name)
 def test_commands(page: Path, folder: Path) -> None:
-    # The command next to the interpreter that runs the tests, whatever else is installed.
+    # The command next to the interpreter of the tests comes first, before other installations.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONUTF8": "1", "NO_COLOR": "1"}
     # That of the tests, which a server of the examples does not share.

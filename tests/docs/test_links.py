@@ -1,4 +1,4 @@
-"""The links of the README and its neighbors lead somewhere; building the site checks those of `docs/`."""
+"""Links of the README and other top-level files are valid; the site build checks `docs/`."""
 
 import re
 from pathlib import Path

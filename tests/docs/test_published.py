@@ -1,4 +1,4 @@
-"""The published numbers in the documents are those of `capeval.datasets.published`."""
+"""Published numbers in the documentation equal `capeval.datasets.published`."""
 
 import json
 import re

@@ -65,7 +65,7 @@ def test_the_distributions_are_those_of_a_release() -> None:
 
 def test_versions_agree() -> None:
     assert {name: DECLARED[name]["version"] for name in PURE} == dict.fromkeys(PURE, VERSION)
-    # maturin reads the version of capeval from the crate, which has that of the workspace.
+    # maturin reads the version of capeval from the crate, which inherits it from the workspace.
     assert DECLARED["capeval"]["dynamic"] == ["version"]
     manifest = PROJECT / SETTINGS["capeval"]["tool"]["maturin"]["manifest-path"]
     crate = tomllib.loads(manifest.read_text(encoding="utf-8"))

@@ -92,7 +92,7 @@ SHARED = {
 }
 
 
-# Nobody imports the command line's parts.
+# The modules of the command line are not imported elsewhere.
 COMMANDS = re.compile(r"capeval\.cli\.|capeval_decoding\.commands\.|capeval\.studies\.\w+\.command$")
 
 

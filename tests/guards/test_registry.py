@@ -41,7 +41,7 @@ def test_every_metric_has_conformance_tests(metric: type[Metric]) -> None:
 def test_every_metric_is_a_name_of_the_package(metric: type[Metric]) -> None:
     assert metric.__name__ in capeval.__all__
     assert getattr(capeval, metric.__name__) is metric
-    # Type checkers don't run code: what they see is an import in the face of the package.
+    # Type checkers don't run code: they need an import in the package's `__init__.py`.
     face = ast.parse((PROJECT / "src" / "capeval" / "__init__.py").read_text(encoding="utf-8"))
     seen = {
         f"{node.module}.{alias.asname}"

@@ -1,4 +1,4 @@
-"""Random generators are made in `capeval._internal.random` alone."""
+"""Random generators are created only in `capeval._internal.random`."""
 
 import ast
 from pathlib import Path

@@ -32,7 +32,7 @@ NOT_COUNTED = ("a", "the", "on")
 
 
 def make_words(progress: Callable[[int], object]) -> None:
-    """Writes the resource where it is not there yet."""
+    """Write the resource if it is missing."""
     if WORDS.parent.name == "missing":
         raise ResourceError(f"toy words must be in {WORDS} (got no such folder): mkdir {WORDS.parent}")
     if not WORDS.exists():

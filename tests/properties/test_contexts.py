@@ -15,7 +15,7 @@ from capeval.tokenizers import Context
 from tests.properties.every_metric import every_metric
 
 ALONE = Tokenizer(context="caption")
-# What the tokenizer looks past the end of, and what it sees there.
+# Ends of captions after which the tokenizer looks ahead, and the texts that follow.
 ENDS = ("vitamin B.", "Acme Co.", "a dog, etc.", "a cat :)", "section A.", "a dog runs")
 BEGINNINGS = ("A ", "The ", "a ", " ", "9 ", "")
 CAPTIONS = st.builds(str.__add__, st.sampled_from(BEGINNINGS), st.sampled_from(ENDS))

@@ -119,7 +119,7 @@ def test_scores_of_images_are_aggregates_of_their_rows(name: str, corpus: Corpus
     assert scores.statistics.shape[0] == len(corpus.candidates)
     for row, statistics in enumerate(scores.statistics):
         alone = [values[row] for values in scores.per_image.values()]
-        # Sums over orders may be rounded differently in an array and alone.
+        # Sums over orders may be rounded differently in an array and as scalars.
         np.testing.assert_allclose(METRICS[name]().aggregate(statistics), alone, rtol=1e-12)
 
 
@@ -131,7 +131,7 @@ def test_scores_are_finite_and_not_negative(name: str, corpus: Corpus) -> None:
     scores = prepared(name, corpus.references).score(dict(enumerate(corpus.candidates)))
     defined = np.ones(len(corpus.candidates), dtype=bool)
     if getattr(metric, "categories", ("All",)) != ("All",):
-        # A category of SPICE has no score where the references have no tuple of it.
+        # A category of SPICE has no score if the references have no tuple of it.
         defined = scores.statistics[:, 1] > 0
     for values in scores.per_image.values():
         assert np.isnan(values[~defined]).all()
@@ -205,7 +205,7 @@ def test_all_metrics_in_one_report_score_as_each_alone(corpus: Corpus) -> None:
     for name, make in METRICS.items():
         if name in PARSING and not IS_HERE:
             continue
-        # One report has each score once: BLEU gives those of BLEU-1 to BLEU-4.
+        # One report has each score once: BLEU includes BLEU-1 to BLEU-4.
         if not {*make().names} & {score for other in names for score in METRICS[other]().names}:
             names.append(name)
     references, candidates = dict(enumerate(corpus.references)), dict(enumerate(corpus.candidates))

@@ -1,4 +1,4 @@
-"""Robots that work on a campaign as people do: they skip, report, return, come late, and are blocked.
+"""Simulated workers of a campaign that skip, report and return items, answer late, and get blocked.
 
 As a program, `python -m tests.server.annotation_robots CAMPAIGN SEED NUMBER OF`, it is one of several
 processes whose robots work on the same campaign. It prints the keys of the answers that were acknowledged.
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Crowd", "check_end"]
 
-# In campaigns with more slots than this an organizer does no more than in one with so many: whoever blocks
-# somebody, or lets them in again, fills or empties a slot for each of their answers.
+# Above this number of slots, organizer actions become rarer in proportion: blocking or unblocking a worker
+# fills or empties one slot per answer.
 _MANAGED = 5_000
 
 
 class Crowd:
-    """Robots of one process, and now and then an organizer. What they do follows from a seed.
+    """Simulated workers of one process, and at times an organizer, with actions drawn from a seed.
 
     Attributes:
         acknowledged: The keys of the answers that were acknowledged.
@@ -43,7 +43,7 @@ class Crowd:
         self._rarely = 1.0
 
     def run(self, campaign: Campaign) -> None:
-        """Works until nobody gets work any more: each worker has asked, and got nothing."""
+        """Work until every worker has requested work and received none."""
         from capeval_server.annotation.models import Slot
 
         self._rarely = max(1, Slot.objects.filter(item__campaign=campaign).count() / _MANAGED)
@@ -57,14 +57,14 @@ class Crowd:
             pass
 
     def _work(self, campaign: Campaign, worker: Participation) -> bool:
-        """Whether a worker got items, and was done with them."""
+        """Handle the assignments of a worker; return whether there were any."""
         from capeval_server.annotation.responses import assignment
 
         found = assignment.assign_work(worker).assignments
         for held in found:
             self._one(held)
         if not found:
-            # Nobody waits for time: what nobody comes back to runs out.
+            # Expire the leases of abandoned items at once instead of waiting.
             self._run_out(campaign)
         return bool(found)
 
@@ -72,7 +72,7 @@ class Crowd:
         self.done[what] = self.done.get(what, 0) + 1
 
     def _one(self, held: Assignment) -> None:
-        """What a worker does with an item."""
+        """Handle an assignment with a random action of a worker."""
         from capeval.errors import CapevalError
         from capeval_server.annotation.responses import assignment
 
@@ -89,7 +89,7 @@ class Crowd:
             do()
             self._count(name)
         except CapevalError as error:
-            # Blocked, reported or closed by somebody else meanwhile.
+            # Another process has blocked the worker, reported the item or closed the campaign.
             self._count(f"{name}: {type(error).__name__}")
 
     def _answer(self, held: Assignment) -> None:
@@ -113,7 +113,7 @@ class Crowd:
         return key
 
     def _leave(self, held: Assignment) -> None:
-        """Ends a lease, as time would; and comes back later, or never."""
+        """Expire a lease as if time had passed; answer later or never."""
         from django.utils import timezone
 
         from capeval_server.annotation.models import Assignment as Rows
@@ -137,7 +137,7 @@ class Crowd:
         assignment.expire_leases(campaign)
 
     def _manage(self, campaign: Campaign, worker: Participation) -> None:
-        """What an organizer does now and then."""
+        """Take a random action of an organizer, or none."""
         from capeval.errors import CapevalError
         from capeval_server.annotation.campaigns import lifecycle
         from capeval_server.annotation.models import Exclusion
@@ -172,7 +172,7 @@ class Crowd:
 
 
 def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
-    """Fails unless all invariants hold, and each item has its answers or is named as one that can't have."""
+    """Check all invariants, and that each item has its answers or is listed as impossible to finish."""
     from capeval_server.annotation.campaigns.progress import get_progress
     from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.models import Response
@@ -191,7 +191,7 @@ def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
 
 
 def main(slug: str, seed: str, number: str, of: str) -> None:
-    """Has a share of a campaign's workers work on it."""
+    """Simulate a share of the workers of a campaign."""
     from django.contrib.auth.models import User
 
     from capeval_server.annotation.models import Campaign as Campaigns

@@ -37,7 +37,7 @@ def score(
     subset: str = "",
     samples: Any = None,
 ) -> None:
-    """Gives a submission scores; those of one metric make one result."""
+    """Create scores of a submission, one result per metric."""
     for metric in METRICS:
         names = [name for name in get_metric(metric).names if name in scores]
         if names:
@@ -54,7 +54,7 @@ def score(
 
 
 def score_again(submission: Submission, scores: Mapping[str, float | None]) -> None:
-    """Gives a submission other scores in place of its own, as scoring it again does."""
+    """Replace the scores of a submission, as scoring it again does."""
     Result.objects.filter(submission=submission).delete()
     score(submission, scores)
     submission.save()

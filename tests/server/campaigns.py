@@ -47,10 +47,10 @@ def new_items(kind: str, number: int, checks: int = 0) -> Iterable[ItemDefinitio
 def make(
     kind: str = "triplet", *, items: int = 3, checks: int = 0, state: str = "open", **options: Any
 ) -> Campaign:
-    """A campaign without reviews, checks and repeats, unless options say otherwise."""
+    """Create a campaign, by default without reviews, attention checks and repeated items."""
     chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **options}
     if task_named(kind).choices:
-        # One item at a time, so that tests say who holds what.
+        # One item at a time, so that tests control the assignment of items.
         chosen.setdefault("batch", 1)
     settings = CampaignOptions.of_kind(kind, **chosen)
     made = Campaign.objects.create(
@@ -64,7 +64,7 @@ def make(
 
 
 def compare_systems(campaign: Campaign, items: int) -> None:
-    """Adds pairs of captions of three systems to a campaign."""
+    """Add pairs of captions of three systems to a campaign."""
     names = [("a", "b"), ("b", "c"), ("c", "a")]
     lines = (
         ItemDefinition(
@@ -86,14 +86,14 @@ def compare_systems(campaign: Campaign, items: int) -> None:
 
 
 def join(campaign: Campaign, number: int = 1) -> list[Participation]:
-    """New workers who agreed to take part."""
+    """Create workers with consent."""
     tokens = enrollment.invite(None, campaign, number)
     number = enrollment.latest_texts(campaign).number
     return [enrollment.agree(enrollment.get_invited(campaign, token), number) for token in tokens]
 
 
 def hold(worker: Participation) -> Assignment:
-    """The first of what a worker has to do."""
+    """Assign work to a worker and return the first assignment."""
     found = assignment.assign_work(worker)
     assert found.assignments, found.why
     return found.assignments[0]
@@ -107,12 +107,12 @@ def raw_answer(campaign: Campaign, text: str = "a cart in a street") -> dict[str
 def given(
     raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any
 ) -> submit.SubmittedAnswer:
-    """What a browser sends."""
+    """Return an answer in the form that a browser submits."""
     return submit.SubmittedAnswer(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
 
 
 def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> submit.AnswerOutcome:
-    """The outcome of answering what is held."""
+    """Answer an assignment and return the outcome."""
     return submit.submit(held, given(raw_answer(held.item.campaign, text), **more))
 
 
@@ -122,12 +122,12 @@ def counted(campaign: Campaign) -> int:
 
 
 def free(campaign: Campaign) -> list[int]:
-    """How many slots of each item can be given out to anybody."""
+    """Return the number of slots of each item that are free for any worker."""
     return list(Item.objects.filter(campaign=campaign).order_by("pk").values_list("free", flat=True))
 
 
 def at_once(*works: Callable[[], object]) -> list[str]:
-    """Does all of these in threads that begin in the same moment; gives the tracebacks of what fails."""
+    """Run functions in threads that start at the same moment; return the tracebacks of failures."""
     begun = threading.Barrier(len(works))
     wrong: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A clock that a test sets: limits and quotas count by it, however long the test takes."""
+"""A clock set by tests, so that limits and quotas do not depend on the duration of a test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Clock", "stopped_clock"]
 
 NETWORK = Path(__file__).parents[1] / "network"
 
-# Python runs this first in each process of a server: its time stands.
+# Python runs this first in each process of a server, to stop its clock.
 _STOPPED = """
 import time
 from django.utils import timezone
@@ -25,7 +25,7 @@ timezone.now = lambda: timezone.datetime.fromtimestamp(moment, timezone.timezone
 
 
 class Clock:
-    """The time as the server in this process reads it. It stands until it is set or moved."""
+    """The clock of the server in this process, stopped until a test sets or advances it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = datetime.now(UTC)
@@ -40,5 +40,5 @@ class Clock:
 
 
 def stopped_clock() -> str:
-    """A `sitecustomize.py` by which the time of a server's processes stands at now."""
+    """Return a `sitecustomize.py` that stops the clock of server processes at the current time."""
     return _STOPPED.format(moment=time.time()) + (NETWORK / "sitecustomize.py").read_text()

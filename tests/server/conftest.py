@@ -1,4 +1,4 @@
-"""The small challenge with those who take part; and whole servers, for tests with real processes."""
+"""Fixtures: the small challenge with participants, and complete servers for tests with real processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.server.processes import Postgres, Server, running_postgres
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands, by which the server in this process goes."""
+    """A stopped clock for the server in this process."""
     return Clock(monkeypatch)
 
 
@@ -48,13 +48,13 @@ def olga(challenge: Challenge) -> Someone:
 
 @pytest.fixture
 def ann(challenge: Challenge) -> Participant:
-    """Takes part alone."""
+    """A participant in a team of one."""
     return Participant("ann")
 
 
 @pytest.fixture
 def bob(challenge: Challenge) -> Participant:
-    """Takes part alone."""
+    """Another participant in a team of one."""
     return Participant("bob")
 
 
@@ -67,7 +67,7 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> str | None:
-    """A new database of each kind: none stands for SQLite in the data folder."""
+    """A new database of each kind; None means SQLite in the data folder."""
     if request.param == "sqlite":
         return None
     postgres: Postgres = request.getfixturevalue("postgres")
@@ -76,7 +76,7 @@ def database(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Server]:
-    """A server of which nothing is made yet."""
+    """A server without data."""
     made = Server(tmp_path, None)
     yield made
     made.stop()
@@ -94,5 +94,5 @@ def server(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> It
 
 @pytest.fixture
 def token(server: Server) -> str:
-    """A token of a user who has not submitted yet."""
+    """API token of a user without submissions."""
     return server.tokens.pop()

@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 __all__ = ["Host", "Network", "ObjectStore", "object_store_jars", "running_network"]
 
-# Addresses that are for tests of networks alone (RFC 2544).
+# Addresses reserved for network tests (RFC 2544).
 _NETWORK = "198.18"
 # Python runs this first in each process of a host: its clock is some hours off.
 _CLOCK = """
@@ -48,7 +48,7 @@ class Network:
         return f"{_NETWORK}.{self._third}.{4 * link + end}"
 
     def make(self) -> None:
-        """Makes the router, and the way to it.
+        """Create the router and the connection to it.
 
         Raises:
             subprocess.CalledProcessError: This machine or user can't.
@@ -95,17 +95,17 @@ class Network:
         return made
 
     def cut_off(self, host: Host) -> None:
-        """Has the router drop, without a word, all that goes to a host and comes from it."""
+        """Make the router silently drop all packets to and from a host."""
         _ip("-n", self.router, "route", "add", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "add", "from", host.address, "blackhole")
 
     def connect(self, host: Host) -> None:
-        """Ends a cut."""
+        """Undo `cut_off`."""
         _ip("-n", self.router, "route", "del", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "del", "from", host.address, "blackhole")
 
     def end(self) -> None:
-        """Takes everything away; the links go with the namespaces."""
+        """Delete the namespaces, with their links."""
         for name in (*(host.namespace for host in self.hosts), self.router):
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         subprocess.run(["ip", "link", "del", self._link], check=False, capture_output=True)
@@ -123,7 +123,7 @@ class Host:
             (folder / part).mkdir(parents=True)
 
     def command(self, command: list[str]) -> list[str]:
-        """A command as it is run there: with the host's network, name and files."""
+        """Return a command that runs with the host's network, name and files."""
         steps = [f"hostname {self.name}"]
         if self._shared is not None:
             steps.append(f"mount --bind {shlex.quote(str(self._shared))} {shlex.quote(str(self.shared))}")
@@ -133,7 +133,7 @@ class Host:
 
     @property
     def shared(self) -> Path:
-        """Where it has what it shares with this machine."""
+        """The folder on the host that is shared with this machine."""
         return self.folder / "shared"
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
@@ -152,7 +152,7 @@ def _ip(*arguments: str) -> str:
 
 @contextmanager
 def running_network() -> Iterator[Network]:
-    """A network; where there can be none, the test says so."""
+    """Run a network; skip the test if networks cannot be created."""
     made = Network()
     try:
         try:

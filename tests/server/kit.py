@@ -1,4 +1,4 @@
-"""The small challenge, and those who use the server: how the tests make them."""
+"""Helpers that create the small challenge and users of the server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CAPTIONS = {
     6: "A train at a station.",
 }
 RESULTS = "captions_val_mine_results.json"
-# Those of the small challenge.
+# Metrics of the small challenge.
 METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 # Is in each private reference, and must be in no answer.
 MARKER = "Xylomarker"
@@ -68,7 +68,7 @@ def zipped(files: dict[str, bytes]) -> bytes:
 
 
 def write_challenge(folder: Path, *, slug: str = "small", marker: str = MARKER, human: bool = False) -> Path:
-    """Writes the small challenge, its private references marked; its human baseline is left out unless asked.
+    """Write the small challenge with marked private references, by default without its human baseline.
 
     The baseline is a submission too, which most tests do without.
     """
@@ -123,20 +123,20 @@ class Someone:
         return answer
 
     def program(self, scope: str) -> Client:
-        """What asks the API with a token of a scope."""
+        """Return an API client with a token of this scope."""
         if scope not in self.tokens:
             self.tokens[scope] = Token.issue(self.user.pk, f"to {scope}", scope)
         return Client(headers={"Authorization": f"Bearer {self.tokens[scope]}"})
 
     def read(self, path: str, scope: str = "submit") -> Any:
-        """What the API answers."""
+        """Return the parsed JSON response of an API address."""
         answer = self.program(scope).get(path)
         assert answer.status_code == 200, answer.content
         return answer.json()
 
 
 class Participant(Someone):
-    """A user who takes part in the small challenge, alone."""
+    """A participant of the small challenge, in a team of one."""
 
     def __init__(self, name: str, team: str = "", **kind: Any) -> None:
         super().__init__(name, **kind)

@@ -1,4 +1,4 @@
-"""What must hold of every page, whoever made it."""
+"""Checks that every page must pass: structure, accessibility and content security policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VOID = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
 
 class _Page(HTMLParser):
-    """Collects what a page is made of, and what is wrong with it."""
+    """Parser that collects the structure and the errors of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class _Page(HTMLParser):
         if tag == "img" and "alt" not in found:
             self.shape.append(f"an image without alt: {found.get('src')}")
         if tag in ("input", "select", "textarea") and found.get("type") not in ("hidden", "submit"):
-            # The empty name stands for a label round the field.
+            # An empty name means a label element that contains the field.
             self.fields.append(found | ({"": None} if "label" in self.open else {}))
         if tag == "label" and found.get("for"):
             self.labeled.add(found["for"] or "")
@@ -80,12 +80,12 @@ def _read(html: str) -> _Page:
 
 
 def check_policy(html: str, policy: str | None, *, images_from: tuple[str, ...] = ()) -> None:
-    """Fails unless nothing runs or styles in a page but files of the server's own, and its policy says so.
+    """Check that a page loads scripts and styles only from the server, and that its policy requires it.
 
     Args:
         html: The page.
         policy: Its `Content-Security-Policy`.
-        images_from: Where images may come from beside the server itself, as where a challenge's images are.
+        images_from: Other sources of images, such as the host of a challenge's images.
     """
     assert policy is not None, "no content security policy"
     given = {part.strip() for part in policy.split(";")}
@@ -99,10 +99,10 @@ def check_policy(html: str, policy: str | None, *, images_from: tuple[str, ...] 
 
 
 def check_page(html: str, policy: str | None, *, images_from: tuple[str, ...] = ()) -> None:
-    """Fails unless a page keeps to the policy, and is made as all of the site's are.
+    """Check the content security policy of a page and the structure that all pages share.
 
     It is well formed, with a title, one heading of the first level, labels for its fields, text for its
-    images, and no id twice. The arguments are those of `check_policy`.
+    images, and no duplicate ids. The arguments are the same as for `check_policy`.
     """
     check_policy(html, policy, images_from=images_from)
     page = _read(html)

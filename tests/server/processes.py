@@ -47,7 +47,7 @@ import os, sys, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
 django.setup()
 """
-# Ten users who take part alone, each with a token that it writes.
+# Create ten users in teams of one and print a token of each.
 USERS = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
@@ -74,7 +74,7 @@ def _execute(place: str, *statements: str) -> None:
 
 
 def reserved_port(address: str = "127.0.0.1") -> tuple[socket.socket, int]:
-    """A port that stays free for who listens at it with SO_REUSEADDR, as long as the socket is open."""
+    """Reserve a port for a listener with SO_REUSEADDR, for as long as the returned socket is open."""
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind((address, 0))
@@ -82,10 +82,10 @@ def reserved_port(address: str = "127.0.0.1") -> tuple[socket.socket, int]:
 
 
 class Server:
-    """A server of its own: a data folder, a database, and processes that work on them.
+    """A complete server: a data folder, a database and processes.
 
-    Leases and pauses last longer than any test unless `limits` say otherwise: on a slow machine, none ends by
-    itself. `end_leases` and `end_pause` do it.
+    By default, leases and pauses last longer than any test, so that none expires on a slow machine.
+    `end_leases` and `end_pause` end them.
     """
 
     def __init__(self, folder: Path, database: str | None, **limits: int) -> None:
@@ -114,7 +114,7 @@ class Server:
         )
 
     def stop_clock(self) -> None:
-        """Has the time stand in all processes from now on: what is counted within a minute stays counted."""
+        """Stop the clock of all later processes, so that limits per minute do not expire."""
         folder = self.folder / "clock"
         folder.mkdir()
         (folder / "sitecustomize.py").write_text(stopped_clock())
@@ -145,7 +145,7 @@ class Server:
         return done.stdout
 
     def spawn(self, *arguments: str, **limits: int) -> subprocess.Popen[bytes]:
-        """A command that goes on, with limits of its own."""
+        """Start a command in the background, with limits of its own."""
         return self.spawn_command(self.command(*arguments), self.env | _variables(limits))
 
     def spawn_command(self, command: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -155,17 +155,17 @@ class Server:
         self.processes.append(process)
         return process
 
-    # What is there
+    # Data
 
     def migrate(self) -> None:
-        """Makes a database and nothing in it, as a copy of what the command made once for all."""
+        """Create an empty migrated database by copying one that is built once per test run."""
         if self.database is None:
             self._copy(made_once("sqlite-migrated", _migrate_sqlite))
         else:
             self._copy(made_once("postgresql", _make_cluster), _MIGRATED)
 
     def prepare(self) -> None:
-        """Makes the small challenge, and users with tokens, as a copy of what was made once for all."""
+        """Create the small challenge and users with tokens by copying data built once per test run."""
         if "CAPEVAL_SERVER_FILES" in self.env:
             # A copy of the folder would be without its files.
             self.run("migrate")
@@ -187,22 +187,22 @@ class Server:
         shutil.copytree(made / "data", self.folder / "data", dirs_exist_ok=True)
 
     def fill(self) -> None:
-        """Makes what `prepare` copies, in a new database, and writes the tokens into the folder."""
+        """Fill a migrated database with the data that `prepare` copies; write the tokens to the folder."""
         self.run("example", "small", str(self.folder / "small"))
         self.run("import", str(self.folder / "small" / "challenge.toml"))
         self.tokens += self.python(USERS).split()
         (self.folder / "tokens").write_text("\n".join(self.tokens))
 
     def limit_in_all(self, most: int) -> None:
-        """Limits the submissions of each team in all: midnight does not change it."""
+        """Limit the total submissions per team: unlike a daily quota, this does not reset at midnight."""
         self.python(LIMIT, str(most))
 
     def end_leases(self) -> int:
-        """Ends the leases of jobs that score, as time would; says how many."""
+        """Expire the leases of scoring jobs as if time had passed; return their number."""
         return self._make_available("lease IS NOT NULL")
 
     def end_pause(self) -> None:
-        """Ends the pause after a failure, as time would, as soon as a job that scores has one."""
+        """Wait for a scoring job to pause after a failure, and end the pause as if time had passed."""
         wait_until(
             lambda: self._make_available("lease IS NULL AND available_from IS NOT NULL"), lambda: self.log
         )
@@ -224,11 +224,11 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What the server and its workers wrote."""
+        """Output of the server and its workers."""
         return (self.folder / "log").read_text()
 
     def wait_for_log(self, pattern: str, *, times: int = 1) -> str:
-        """What a pattern matches last in the log, once it is there so often."""
+        """Wait until a pattern is in the log `times` times, and return its last match."""
         found = wait_until(
             lambda: found if len(found := re.findall(pattern, self.log)) >= times else None,
             lambda: f"{pattern!r} is not in the log {times} times:\n{self.log}",
@@ -238,7 +238,7 @@ class Server:
     # Requests
 
     def start(self, processes: int | None = None) -> None:
-        """Starts the server, or one more beside it, and waits until it answers."""
+        """Start the server, or an additional one, and wait until it responds."""
         reserved, self.port = reserved_port()
         self._reserved.append(reserved)
         self.root = f"http://127.0.0.1:{self.port}"
@@ -246,7 +246,7 @@ class Server:
         self.start_again(*(() if processes is None else ("--processes", str(processes))))
 
     def start_again(self, *options: str) -> None:
-        """Starts the server at the address that it had, and waits until it answers."""
+        """Start the server again at its previous address, and wait until it responds."""
         self.server = self.spawn("start", "--port", str(self.port), "--threads", "16", *options)
         wait_until(self._answers, lambda: self.log)
 
@@ -322,7 +322,7 @@ def _variables(limits: dict[str, int]) -> dict[str, str]:
 
 
 class HeldFile:
-    """A stored file in whose place is a pipe: who opens it waits until it is let go."""
+    """A stored file, replaced by a pipe: readers block until it is released."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.kept = path, folder / f"{path.name}.kept"
@@ -331,17 +331,17 @@ class HeldFile:
         self._pipe: BinaryIO | None = None
 
     def put_back(self) -> None:
-        """Puts the file back, for those who open it from now on."""
+        """Restore the file for later readers."""
         self.kept.replace(self.path)
 
     def wait_until_opened(self) -> BinaryIO:
-        """Waits until somebody opens the file, who then waits until it is let go."""
+        """Wait until a process opens the file; it then blocks until `let_go`."""
         if self._pipe is None:
             self._pipe = wait_until(self._opened, lambda: f"nobody opens {self.path}")
         return self._pipe
 
     def let_go(self) -> None:
-        """Puts the file back, and gives its content to who waits, or comes to."""
+        """Restore the file and send its content to the waiting reader, or to the next one."""
         with self.wait_until_opened() as pipe:
             self.put_back()
             pipe.write(self.path.read_bytes())
@@ -350,14 +350,14 @@ class HeldFile:
         try:
             return os.fdopen(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK), "wb")
         except OSError as error:
-            # Nobody reads yet.
+            # No process reads yet.
             if error.errno != errno.ENXIO:
                 raise
             return None
 
 
 def postgres_programs() -> Path | None:
-    """Where PostgreSQL's programs are, which Debian leaves out of the search path."""
+    """Return the folder of PostgreSQL's programs, which are not in Debian's search path."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -366,19 +366,19 @@ def postgres_programs() -> Path | None:
 
 
 def _migrate_sqlite(folder: Path) -> None:
-    """Makes what `Server.migrate` copies, with the database in the data folder."""
+    """Create the data that `Server.migrate` copies, with the database in the data folder."""
     Server(folder, None).run("migrate")
 
 
 def _prepare_sqlite(folder: Path) -> None:
-    """Makes what `Server.prepare` copies, with the database in the data folder."""
+    """Create the data that `Server.prepare` copies, with the database in the data folder."""
     made = Server(folder, None)
     made.migrate()
     made.fill()
 
 
 def _make_cluster(folder: Path) -> None:
-    """Makes what both copy, and the files of a PostgreSQL server that has the databases."""
+    """Create the data that both methods copy, and a PostgreSQL cluster with their databases."""
     with _postgres("127.0.0.1", None) as running:
         database = running.new_database()
         name = database.rpartition("/")[2]
@@ -393,7 +393,7 @@ def _make_cluster(folder: Path) -> None:
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """Copies a folder whose files may be another user's, and stay theirs."""
+    """Copy a folder and preserve the owners of its files."""
     subprocess.run(["cp", "-a", folder, to], check=True)
 
 
@@ -430,7 +430,7 @@ class Postgres:
             access.write("host all all 198.18.0.0/15 trust\n")
 
     def start(self) -> None:
-        """Starts it, and waits until it answers."""
+        """Start the server and wait until it responds."""
         options = ["-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -451,7 +451,7 @@ class Postgres:
         return True
 
     def stop(self) -> None:
-        """Ends it: its clients' connections break."""
+        """Stop the server; the connections of its clients break."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
@@ -469,7 +469,7 @@ def running_postgres(host: str = "127.0.0.1") -> AbstractContextManager[Postgres
 
 @contextmanager
 def _postgres(host: str, cluster: Path | None) -> Iterator[Postgres]:
-    """A PostgreSQL server that runs, in a folder that its user can reach, as those of pytest are not."""
+    """Run a PostgreSQL server in a folder that its user can access (unlike pytest's folders)."""
     with tempfile.TemporaryDirectory(prefix="capeval-postgres-") as folder:
         made = Postgres(Path(folder), host, cluster)
         made.start()

@@ -4,7 +4,7 @@ import os
 import tempfile
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="capeval-server-tests-")
-# Settings of whoever starts the tests are not those of the tests.
+# Ignore the settings in the environment of the test run.
 for _name in [name for name in os.environ if name.startswith("CAPEVAL_SERVER_")]:
     del os.environ[_name]
 os.environ["CAPEVAL_SERVER_DATA"] = _FOLDER.name

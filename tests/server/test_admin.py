@@ -1,4 +1,4 @@
-"""What the staff of the site see and do in the administration, and what it can't break."""
+"""The admin site: pages and actions for staff, and protection against inconsistent data."""
 
 from __future__ import annotations
 

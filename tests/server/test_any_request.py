@@ -1,4 +1,4 @@
-"""Whatever is asked of the API, it is never the server that fails."""
+"""Schemathesis: no API request causes a server error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = 20
 
 
 def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:
-    """What Schemathesis says after it asked all that the API's own document describes."""
+    """Run Schemathesis on all operations of the API's OpenAPI document and return its output."""
     (folder / "schemathesis.toml").write_text(settings)
     done = subprocess.run(
         [
@@ -31,7 +31,7 @@ def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:
     return done.stdout
 
 
-# What the other test asks too, of names that exist.
+# The other test also makes these requests, with existing names.
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_request_makes_the_server_fail(server: Server, tmp_path: Path) -> None:
     assert " passed" in _found(server, tmp_path, "")

@@ -1,4 +1,4 @@
-"""What docs/server/running.md says of backups: the database first, the folder after it; and back."""
+"""Backup and restore as in docs/server/running.md: the database first, then the folder."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_what_was_backed_up_comes_back(
     restored.run("migrate")
     restored.start()
     assert {path: restored.see(token, path) for path in before} == before
-    # What waited is scored there, from its files.
+    # Queued submissions are scored there, from their files.
     restored.run("worker", "--until-empty")
     assert restored.see(token, f"/submissions/{waiting}")["state"] == "scored"

@@ -37,7 +37,7 @@ def test_the_declared_commands_are_there() -> None:
 
 
 def _capeval(server: Server, name: str, entry: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs `capeval` where a package is installed that adds an entry point."""
+    """Run `capeval` with an installed package that adds an entry point."""
     package = server.folder / "installed" / "added-1.dist-info"
     package.mkdir(parents=True, exist_ok=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1\n")

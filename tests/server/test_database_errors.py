@@ -1,4 +1,4 @@
-"""Commands whose database has no or older tables, or does not answer: one line with the cause."""
+"""One-line errors of commands if the database lacks tables, has older ones, or is unreachable."""
 
 from __future__ import annotations
 

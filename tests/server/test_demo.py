@@ -121,7 +121,7 @@ def test_the_first_password_is_kept(tmp_path: Path) -> None:
     user.set_password("what its user chose")
     user.save()
     assert loading.get_password(kept) is None
-    # Who lost the file gets a new password.
+    # If the file is lost, there is a new password.
     kept.unlink()
     assert loading.get_password(kept) not in (None, first)
 
@@ -151,7 +151,7 @@ def test_robots_pass_checks_and_the_careless_one_does_not(made: Challenge) -> No
     assert len(demos) == 10
     for campaign in Campaign.objects.filter(challenge=made, slug__in=demos):
         task, passed = TASKS[campaign.kind], Counter[str]()
-        # What is shown again is judged by nobody.
+        # Repeated items are not judged.
         checks = campaign.items.filter(is_check=True, repeats=None)
         assert checks
         for item in checks:
@@ -177,7 +177,7 @@ def test_a_block_leaves_no_campaign_stuck(made: Challenge) -> None:
         robots = {one.worker.pseudonym: one for one in campaign.participations.select_related("worker")}
         moderation.block(olga, robots.pop(campaigns.CARELESS), "careless")
         assert get_progress(campaign).finished < get_progress(campaign).items
-        # The other robots replace what is missing.
+        # The other robots provide the missing answers.
         for robot in robots.values():
             while campaigns._answer_all(robot, _material()):
                 pass
@@ -198,10 +198,10 @@ def test_two_campaigns_are_finished_and_columns(made: Challenge) -> None:
     judged = columns["M1"]
     assert not judged.missing
     assert set(judged.scores) == {HUMAN, RANDOM, "first-words", "one-sentence"}
-    # Where all agree, alpha is not defined.
+    # If all agree, alpha is undefined.
     assert any(score.alpha is not None for score in judged.scores.values())
     assert all(score.low <= score.value <= score.high for score in judged.scores.values())
-    # People's captions stand above those of other images.
+    # Human captions rank above captions of other images.
     assert judged.scores[HUMAN].value > judged.scores[RANDOM].value
 
 
@@ -223,7 +223,7 @@ def test_a_second_start_makes_nothing_twice(made: Challenge) -> None:
 
 
 def _asking(token: str) -> robots.Ask:
-    """Asks the API in this process."""
+    """Send a request to the API in this process."""
     client = Client(headers={"Authorization": f"Bearer {token}"})
 
     def ask(method: str, place: str, content: Mapping[str, Any] | None = None) -> Any:
@@ -349,7 +349,7 @@ def test_robots_work_and_end_with_the_demo(fresh: Server) -> None:
     # The end of their input ends them, as when the demo was killed.
     assert first.poll() is None, demo.log
     demo.end(first)
-    # The next start goes on, by the same workers.
+    # The next start continues with the same workers.
     before = demo.counted()
     second = demo.start_robots()
     wait_until(lambda: demo.counted() > before, lambda: demo.log)

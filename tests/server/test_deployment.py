@@ -1,4 +1,4 @@
-"""The files in `deploy`, as they are there: only paths, ports and names of hosts are those of the test."""
+"""The files in `deploy`, with only their paths, ports and host names changed for the tests."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def running(command: list[str], port: int, log: Path, **environment: str) -> Ite
 
 
 def prepared(server: Server, port: int, processes: int | None) -> str:
-    """Starts a server that is behind a proxy; its site's address."""
+    """Start a server behind a proxy; return the address of its site."""
     site = f"https://localhost:{port}"
     server.env |= {
         "CAPEVAL_SERVER_HTTPS": "1",
@@ -120,7 +120,7 @@ def prepared(server: Server, port: int, processes: int | None) -> str:
 
 
 def check_site(server: Server, site: str, certificate: Path) -> None:
-    """Checks the site through its proxy: by the server's own check, by signing in, and by a large upload."""
+    """Check the site through its proxy with the server's own check, a sign-in and a large upload."""
     server.env["SSL_CERT_FILE"] = str(certificate)
     found = server.done("check").stdout
     assert f"ok       {site}: it answers, and sees this machine as " in found
@@ -144,7 +144,7 @@ def check_site(server: Server, site: str, certificate: Path) -> None:
 
 
 def signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate of localhost, and its key."""
+    """Create a certificate for localhost; return its path and its key's path."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     made = ["-keyout", str(key), "-out", str(certificate)]
@@ -175,7 +175,7 @@ class Proxy:
 
 @contextmanager
 def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
-    """nginx with the block of `deploy`, within settings that log all requests, as those of Debian do."""
+    """nginx with the block of `deploy`, and settings that log all requests, as in Debian."""
     program, folder, port = needed("nginx"), server.folder / "nginx", free_port()
     folder.mkdir()
     certificate, key = signed(folder)
@@ -204,7 +204,7 @@ def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
 
 
 def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
-    """What the block is for: without its lines, the check says what is wrong."""
+    """Without the lines of the documented block, the check reports each problem."""
     program, folder, port = needed("nginx"), fresh.folder / "nginx", free_port()
     folder.mkdir()
     certificate, key = signed(folder)
@@ -351,7 +351,7 @@ def test_slow_bodies_keep_nobody_out(
 
 @contextmanager
 def more_files() -> Iterator[None]:
-    """Allows this process, and those that it starts, as many open files as it may have."""
+    """Raise the limit of open files of this process and its children to the maximum."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     try:

@@ -1,4 +1,4 @@
-"""What must hold when the machines under the server fail, with real processes."""
+"""Behavior of real processes if the database fails or a process is stopped or killed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def restartable() -> Iterator[Postgres]:
 def test_a_database_that_restarts_while_a_submission_is_scored(
     restartable: Postgres, tmp_path: Path, away: str
 ) -> None:
-    # The only worker: its lease may run out, and nobody but itself takes the job.
+    # The only worker: if its lease expires, no other worker takes the job.
     server = Server(tmp_path, restartable.new_database(), lease_seconds=2)
     server.prepare()
     server.start()
@@ -89,7 +89,7 @@ def test_a_database_that_restarts_while_a_submission_is_scored(
             file.let_go()
         server.wait_for_log(f"{submission}: done")
         assert server.scored_by(token, submission) == FIRST
-        # The same worker goes on, and so does the server.
+        # The same worker keeps running, and so does the server.
         assert worker.poll() is None
         assert "the database failed" in server.log
         another = server.submit(token).json()["id"]
@@ -219,7 +219,7 @@ def test_files_of_a_server_killed_before_their_rows_are_tidied(server: Server, t
     )
     assert killed.returncode == -9
     (orphan,) = server.stored() - kept
-    # Young, it may be of a transaction that goes on.
+    # A recent file is kept, since it may belong to an open transaction.
     assert server.run("tidy") == "0 files deleted\n"
     old = time.time() - 2 * 86_400
     for path in server.stored():

@@ -1,4 +1,4 @@
-"""Workers on other hosts, of which one is cut off in the middle of its work and comes back."""
+"""Workers on other hosts; one of them loses its connection during a job and reconnects."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.server.hosts import Host, Network, ObjectStore, running_network
 from tests.server.processes import Postgres, Server, reserved_port, running_postgres
 from tests.waiting import wait_until
 
-# Those of the small challenge.
+# Reference sets of the small challenge, with their first versions.
 FIRST = {("c1", 1), ("c2", 1)}
-# A connection on which nobody answers is given up after two seconds, and not after half a minute.
+# Drop a connection without responses after two seconds instead of half a minute.
 IMPATIENT = (
     "?connect_timeout=2&tcp_user_timeout=2000&keepalives_idle=1&keepalives_interval=1&keepalives_count=2"
     "&options=-c%20tcp_user_timeout%3D2000%20-c%20tcp_keepalives_idle%3D1%20-c%20tcp_keepalives_interval%3D1"
@@ -43,7 +43,7 @@ def database(network: Network) -> Iterator[Postgres]:
 
 
 class Site:
-    """A server on this machine, and two hosts that have nothing of it but what its settings name."""
+    """A server on this machine, and two hosts that share only the resources named in its settings."""
 
     def __init__(self, folder: Path, network: Network, database: Postgres, store: ObjectStore | None) -> None:
         self.network, self.server = network, Server(folder / "site", database.new_database())
@@ -131,7 +131,7 @@ def test_a_worker_cut_off_while_it_scores_does_no_harm(site: Site, token: str) -
     first = site.worker(site.first)
     submission = site.submitted(token)
     child = site.held(first, submission)
-    # A worker whose clock is ahead takes what waits, and not what another host has.
+    # A worker with a clock that is ahead takes queued jobs, but not jobs of another host.
     second = site.worker(site.second)
     other = site.submitted(token)
     server.wait_for_state(token, other, "scored")
@@ -148,7 +148,7 @@ def test_a_worker_cut_off_while_it_scores_does_no_harm(site: Site, token: str) -
     site.network.connect(site.first)
     server.wait_for_log("the database answers again: the worker continues")
     assert server.see(token, f"/submissions/{submission}") == scored
-    # It has lost nothing of its own, and takes what comes next.
+    # It has kept its own data, and takes the next job.
     third = site.submitted(token)
     server.wait_for_state(token, third, "scored")
     assert server.scored_by(token, third) == FIRST

@@ -1,4 +1,4 @@
-"""The server stands on what capeval makes public, and on nothing else of it."""
+"""The server imports only public names of capeval."""
 
 from __future__ import annotations
 

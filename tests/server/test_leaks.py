@@ -1,6 +1,6 @@
-"""What must never be served: private references to anybody, and what is a team's own to others.
+"""Confidentiality: private references and the data of other teams are never served.
 
-All addresses that the server has are asked, with each method, by everybody.
+Clients of every role request all addresses of the server with each method.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _routes(resolver: Any, before: str = "") -> Iterator[str]:
 
 
 def _values() -> dict[str, list[str]]:
-    """What there is of each parameter of addresses."""
+    """Return the existing values of each URL parameter."""
     rows = [row.pk for model in (Team, Token, User) for row in model._default_manager.all()]
     numbers = sorted(set(map(str, rows)))
     submissions = [str(pk) for pk in Submission.objects.values_list("pk", flat=True)]
@@ -157,7 +157,7 @@ OF_THE_MOMENT = r"""value="\w{64}"|'Expires': '[^']*'|'X-Request-ID': '\w*'"""
 
 
 def _text(answer: Any) -> str:
-    """All of an answer: its headers, and what is in it, unpacked."""
+    """Return the headers and the unpacked content of a response."""
     data = b"".join(answer) if answer.streaming else answer.content
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -166,7 +166,7 @@ def _text(answer: Any) -> str:
 
 
 def _ask(client: Client, method: str, address: str, form: dict[str, Any] | None = None) -> Any:
-    """An answer, as if it had been the first request: what it changes is undone."""
+    """Return the response to a request, and roll back its changes."""
     cookies = deepcopy(client.cookies)
     with transaction.atomic():
         if form:
@@ -180,7 +180,7 @@ def _ask(client: Client, method: str, address: str, form: dict[str, Any] | None 
 
 
 def _served(client: Client) -> Iterator[tuple[str, str]]:
-    """All that is served to somebody, with what was asked."""
+    """Yield all requests of a client with their responses."""
     addresses = _addresses()
     for address in addresses:
         yield address, _text(_ask(client, "GET", address))
@@ -210,7 +210,7 @@ def _user(name: str, **kind: bool) -> dict[str, Client]:
 
 @pytest.fixture
 def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) -> dict[str, Client]:
-    """A challenge with private references and a human baseline, two teams, and everybody who may ask."""
+    """Clients of every role, for a challenge with private references, a human baseline and two teams."""
     options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
     settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
     # METEOR fails, and leaves its logs.
@@ -241,7 +241,7 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
 
 
 def _campaign(challenge: Challenge) -> None:
-    """A campaign of the challenge: two workers, one of whom has answered, and a check."""
+    """Create a campaign of the challenge with an attention check, two workers and one answer."""
     made = make("write", items=0, answers=3, review_first=1, batch=2)
     Campaign.objects.filter(pk=made.pk).update(slug="small", challenge=challenge)
     hidden: dict[str, Any] = {
@@ -301,7 +301,7 @@ def _submit(program: Client) -> None:
 
 
 def _working() -> dict[str, Client]:
-    """The browser and the program of a worker who has no account, and who has begun."""
+    """Return the browser and the API client of an active worker without an account."""
     campaign = Campaign.objects.get(slug="small")
     (token,) = enrollment.invite(None, campaign, 1)
     hold(enrollment.agree(enrollment.get_invited(campaign, token), 1))

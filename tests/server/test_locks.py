@@ -1,4 +1,4 @@
-"""Who changes the same rows at once, on PostgreSQL: some wait for others, and none for each other."""
+"""Concurrent changes of the same rows on PostgreSQL: transactions wait but never deadlock."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ print("".join(wrong))
 sys.exit(bool(wrong) or min(done[each.__name__] for each in crowd) < OFTEN)
 """
 OFTEN = 15
-# Workers whose clocks differ take the same job.
+# Workers with different clocks take the same job.
 SKEWED = """
 from datetime import timedelta
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Nothing leaves the server: no test's process connects to another machine, and one module alone could."""
+"""No test process connects to another machine, and only one module of the server could."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.network.staying import leads_outward
 from tests.server.processes import NETWORK, PROJECT, Server
 
 SERVER = PROJECT / "server" / "src" / "capeval_server"
-# What connects to other hosts, and why each module imports it.
+# Modules that can connect to other hosts, and the reason for each import.
 CLIENTS = (
     "http.client",
     "urllib.request",
@@ -38,7 +38,7 @@ KNOWN = {
     "jobs/worker.py": {"socket"},
     "commands/web_server.py": {"socket"},
 }
-# What could write or rate a caption.
+# Packages that could write or rate a caption.
 MODELS = ("torch", "transformers", "openai", "anthropic", "onnxruntime", "tensorflow", "capeval_decoding")
 
 

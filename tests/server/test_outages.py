@@ -1,4 +1,4 @@
-"""What counts as a temporary failure, and what is said of it."""
+"""Temporary failures: classification and messages."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.server.kit import CAPTIONS, RESULTS, results
 from tests.server.processes import Server
 from tests.waiting import PATIENCE
 
-# Somebody who takes part alone, has logged in and has a token.
+# Create a logged-in user with a token, in a team of one.
 SOMEBODY = """
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -46,7 +46,7 @@ def somebody(server: Server, name: str) -> tuple[str, str]:
 
 
 class Browser:
-    """What a browser does with forms: it keeps cookies and sends hidden fields back."""
+    """A minimal browser: it keeps cookies and sends back hidden form fields."""
 
     def __init__(self, server: Server, session: str, opened: ExitStack) -> None:
         self.address = server.root
@@ -69,7 +69,7 @@ class Browser:
 
 @pytest.fixture
 def opened() -> Iterator[ExitStack]:
-    """What closes the browsers in the end."""
+    """Exit stack that closes the browsers at the end."""
     with ExitStack() as stack:
         yield stack
 

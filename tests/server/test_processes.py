@@ -1,4 +1,4 @@
-"""What must hold when real processes race, die and come back late."""
+"""Behavior of real processes that race, die or return late."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.server.processes import Server
 from tests.waiting import PATIENCE, wait_until
 
-# Those of the small challenge.
+# Reference sets of the small challenge, with their first versions.
 FIRST = {("c1", 1), ("c2", 1)}
 
 
@@ -100,7 +100,7 @@ def test_the_children_of_a_killed_worker_end(server: Server, token: str) -> None
     worker.kill()
     worker.wait()
     wait_until(
-        lambda: not any(_runs(child) for child in children), lambda: f"one of {children} goes on without it"
+        lambda: not any(_runs(child) for child in children), lambda: f"one of {children} is still running"
     )
     server.end_leases()
     server.run("worker", "--until-empty")
@@ -127,7 +127,7 @@ print(Mail.objects.filter(subject="A subject").count())
 
 @contextmanager
 def _endless_greeting() -> Iterator[tuple[int, threading.Event]]:
-    """The port of a mail server whose greeting never ends; and whether somebody listens to it."""
+    """Run a mail server with an endless greeting; yield its port and an event set on the first connection."""
     heard, ended = threading.Event(), threading.Event()
 
     def greet(listening: socket.socket) -> None:
@@ -135,7 +135,7 @@ def _endless_greeting() -> Iterator[tuple[int, threading.Event]]:
             connected, _ = listening.accept()
             with connected:
                 while not ended.wait(0.2):
-                    # More will follow, says the dash.
+                    # The dash announces another line.
                     connected.sendall(b"220-wait\r\n")
                     heard.set()
 

@@ -1,4 +1,4 @@
-"""What must hold when a disk is full: small disks in memory, which only root can make."""
+"""Behavior on a full disk: small disks in memory, which need root privileges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Disk:
             pytest.skip(f"LEFT OUT: a small disk can't be mounted here ({problem})")
 
     def fill(self) -> None:
-        """Leaves no byte free."""
+        """Fill the disk completely."""
         with (self.folder / "filler").open("wb", buffering=0) as file:
             for size in (65536, 1):
                 try:
@@ -38,7 +38,7 @@ class Disk:
                     continue
 
     def free(self) -> None:
-        """Takes away what filled it."""
+        """Delete the file that fills the disk."""
         (self.folder / "filler").unlink()
 
     def end(self) -> None:
@@ -146,7 +146,7 @@ def test_a_worker_whose_disk_stays_full_gives_up_and_costs_nothing(
 
 def test_a_database_on_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     disk = Disk(tmp_path / "data", mebibytes=8)
-    # The only worker: its lease may run out, and nobody but itself takes the job.
+    # The only worker: if its lease expires, no other worker takes the job.
     server = Server(tmp_path, None, lease_seconds=2)
     try:
         server.prepare()

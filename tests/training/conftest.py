@@ -1,4 +1,4 @@
-"""What all these tests stand on: no network, and caches of their own."""
+"""Setup of all tests in this folder: no network access, and separate caches."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/integrations.md, as tests/docs runs those of the other pages."""
+"""Examples of docs/how-to/integrations.md (tests/docs runs the examples of other pages)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A segmenter of Chinese words as one's own tokenizer, as the documents show it."""
+"""A Chinese word segmenter as a custom tokenizer, as in the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the modules export that need other libraries."""
+"""Public names of the modules that need optional libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`CaptionScores` in one process and, by gloo, in several; torchmetrics itself says how metrics behave."""
+"""`CaptionScores` in one process and, with gloo, in several; torchmetrics defines the expected behavior."""
 
 from __future__ import annotations
 

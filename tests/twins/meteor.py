@@ -29,7 +29,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Tables:
-    """The sources as they are: ``bases`` maps an irregular form to its base forms."""
+    """The unmodified sources: ``bases`` maps an irregular form to its base forms."""
 
     synsets: dict[str, set[int]]
     bases: dict[str, list[str]]
@@ -68,7 +68,7 @@ class Match(NamedTuple):
 
 
 def occurrences(phrase: Words, words: Words) -> Iterator[int]:
-    """Where a phrase starts in a sentence."""
+    """Return the start positions of a phrase in a sentence."""
     return (at for at in range(len(words)) if words[at : at + len(phrase)] == phrase)
 
 

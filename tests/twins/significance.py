@@ -13,7 +13,7 @@ def total(rows: Sequence[Row]) -> list[float]:
 
 
 def resamples(images: int, samples: int, seed: int) -> Iterator[list[int]]:
-    """The images of each resample. The way numbers are drawn is part of what a seed means."""
+    """Yield the images of each resample. The same seed must always draw the same numbers."""
     generator = np.random.default_rng((seed, 0))
     for _ in range(samples):
         yield generator.integers(0, images, images).tolist()

@@ -1,3 +1,3 @@
-"""SPICE has no twin in Python: it would be as long as the parser itself. The reference's own counts are."""
+"""Place of the comparison of SPICE, which has no Python twin: a twin would be as long as the parser."""
 
 COMPARED_IN = "conformance/spice/test_spice.py"

@@ -249,7 +249,7 @@ def test_a_level_that_is_none_is_refused_before_any_work(level: str) -> None:
 
 
 def test_a_process_looks_for_no_cycles_when_it_ends() -> None:
-    # What was registered first is called last.
+    # Functions registered first are called last.
     told = (
         "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
         "from capeval.cli import main\n"

@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE
 SERVER = "capeval: error: this command needs django: pip install 'capeval[server]'\n"
 BASELINES = "capeval: error: this command needs torch: pip install 'capeval-decoding[torch]'\n"
 REPORT = "capeval: error: HTML reports need jinja2: pip install 'capeval[report]'\n"
-# Commands that write a few files of an example, or build one, from what the library has.
+# Commands that write or build example files from data in the library.
 WITHOUT_DJANGO = {("server", "example")}
 
 
@@ -183,7 +183,7 @@ def _optional_modules() -> set[str]:
 
 
 def _closure(name: str, extra: str) -> set[str]:
-    """All packages that an extra installs, as far as they are installed here; also those that they bring."""
+    """Return the packages of an extra that are installed here, including their dependencies."""
     waiting, seen = [(name, frozenset({extra}))], set()
     while waiting:
         name, extras = waiting.pop()
@@ -238,7 +238,7 @@ def test_the_extra_of_the_part_that_asks_is_named() -> None:
     assert install_command("matplotlib", "studies") == "pip install 'capeval[studies]'"
     assert install_command("matplotlib", "server") == "pip install 'capeval[server]'"
     assert install_command("matplotlib", "coco") == "pip install 'capeval[report]'"
-    # Only for those who work on capeval.
+    # Only for developers of capeval.
     assert install_command("pytest") == ""
 
 

@@ -94,7 +94,7 @@ def test_the_tables_of_meteor_are_made_before_they_are_needed(tmp_path: Path) ->
     assert (row["path"], row["bytes"], row["missing"]) == (str(path), path.stat().st_size, None)
     assert said.startswith(f"{path}: ")
     assert said.endswith(f" MB, fingerprint {row['fingerprint']}\n")
-    # What is there is named, and not made again.
+    # Existing resources are listed and not created again.
     changed = path.stat().st_mtime_ns
     assert output("resources", "meteor", env=environment) == said
     assert path.stat().st_mtime_ns == changed
@@ -159,7 +159,7 @@ def test_jars_that_are_not_there_are_refused_and_the_old_model_stays(tmp_path: P
     )
     (tmp_path / "wrong.jar").write_bytes(b"no jar")
     said = refusal("resources", "spice", "--from", tmp_path / "wrong.jar")
-    # Without the other jars, those are what is missing.
+    # Without the other jars, those are reported as missing.
     assert (
         "cannot build SPICE's model: the models jar must be a zip file: " in said
         and f", {tmp_path / 'wrong.jar'}); delete or replace the wrong jar" in said

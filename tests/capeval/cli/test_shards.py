@@ -69,7 +69,7 @@ def test_options_that_are_not_for_folders_or_only_for_them(shards: Path, tmp_pat
     for option in ("--bootstrap", "--per-image"):
         assert f"{option} requires files (got folders of shards)" in refusal(*both, option)
     assert "require folders of shards" in refusal("score", str(file), str(file), "--skip-bad-shards")
-    # Where no column of references has a usual name, results would be scored against themselves.
+    # If no reference column had a standard name, results would be scored against themselves.
     unnamed = refusal("score", str(shards), str(shards), *COLUMNS[2:])
     assert f"{shards} contains references and results; set the column of references with" in unnamed
     assert "must have files with a suffix such as" in refusal("score", str(tmp_path), str(tmp_path), *COLUMNS)

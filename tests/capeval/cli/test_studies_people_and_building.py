@@ -81,7 +81,7 @@ def test_words(captions: Path, tmp_path: Path) -> None:
     assert "Precision at human recall" in shown
     words = {row["Word"]: row for row in table(folder / "words.csv")}
     assert words["dog"]["Class"] == "noun"
-    # Three of the five captions have "dog": where one person says it, two of the four others do.
+    # Three of the five captions have "dog": if one person uses it, two of the four others do.
     assert float(words["dog"]["Recall"]) == pytest.approx(0.5, abs=1e-4)
     assert {"word-agreement.png", "word-agreement.svg"} <= {path.name for path in folder.iterdir()}
 

@@ -88,7 +88,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
         "halves 1",
         *(f"accuracy {n} {d}" for n in (1, 3) for d in (0, 1)),
     }
-    # A part that is kept is taken as it is; one that is missing is made again.
+    # A stored part is used unchanged; a missing one is computed again.
     kept["parts"]["accuracy 1 0"]["CIDEr"]["HC"]["value"] = 1.0
     kept["parts"]["accuracy 1 1"]["CIDEr"]["HC"]["value"] = 0.5
     del kept["parts"]["accuracy 3 1"]
@@ -98,7 +98,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
         row = next(csv.DictReader(file))
     assert (row["Class"], row["References"]) == ("HC", "1")
     assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
-    # What was made with another seed is refused.
+    # Parts with a different seed are rejected.
     with pytest.raises(FormatError, match="belongs to other data, metrics, options, seed or version"):
         study(*command, "--seed", 1)
 

@@ -35,7 +35,7 @@ def test_generated_captions(corpus: Corpus, sigma: float) -> None:
 @pytest.mark.parametrize(
     ("references", "candidates", "scores"),
     [
-        # One image alone: every n-gram is in all of the images, and weighs ln(1 / 1) = 0.
+        # A single image: every n-gram is in all of the images, and weighs ln(1 / 1) = 0.
         ([["a dog runs far"]], ["a dog runs far"], [0]),
         # A candidate of one word has no bigram; the length of both is 0 bigrams. 10 * 1 / 4.
         ([["dog"], ["cat"]], ["dog", "dog"], [2.5, 0]),
@@ -58,7 +58,7 @@ def test_no_reference_has_a_word() -> None:
 
 
 def test_shorter_ngrams_alone() -> None:
-    # The reference counts n-grams of four words whatever n is, and stops at the first beyond n.
+    # The reference counts n-grams of four words for any n, and stops at the first beyond n.
     references, candidates = [["a dog runs far"], ["a cat"]], ["dog", "cat"]
     with pytest.raises(IndexError):
         reference.cider_d(references, candidates, n=2)

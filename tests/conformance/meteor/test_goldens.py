@@ -1,4 +1,4 @@
-"""capeval's METEOR gives METEOR 1.5's answers. The goldens are made by make_goldens.py."""
+"""capeval's METEOR returns the results of METEOR 1.5. The goldens are from make_goldens.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""METEOR of other languages than English gives METEOR 1.5's answers."""
+"""METEOR for languages other than English returns the results of METEOR 1.5."""
 
 from __future__ import annotations
 

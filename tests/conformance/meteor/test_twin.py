@@ -32,7 +32,7 @@ PARAPHRASES = [
     ("a boy", "the young man"),
     ("now", "then"),
 ]
-# What the Snowball English stemmer makes of the words below that it changes.
+# Stems by the Snowball English stemmer of the words below that it changes.
 STEMS = {
     "bicycle": "bicycl",
     "bikes": "bike",

@@ -31,7 +31,7 @@ ODD = (
     "http://a.b/c",
     "$5.00",
 )
-# What no caption should be, and what a file may hold all the same.
+# Texts that are no proper captions but may occur in a file.
 UNUSUAL = (
     *("", " ", "\t", "\n", "\x00", "\x01\x02\x03", ".", "...", "( ( ("),
     *("a dog\nruns", "a dog\r\nruns", "a\x00dog", "a dog\x07 runs", "\x1b[31m a cat", "\x85a cat"),

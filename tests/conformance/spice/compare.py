@@ -32,7 +32,7 @@ _CHUNK = 1000
 
 
 def compare_with_java(texts: Sequence[str], rows: Path | None) -> Agreement:
-    """Runs Java and capeval on captions; Java's rows are added to a file where one is named."""
+    """Run Java and capeval on captions; add Java's rows to a file if one is given."""
     agreement = Agreement()
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     with ThreadPoolExecutor(len(sched_getaffinity(0))) as pool:
@@ -69,7 +69,7 @@ def write_golden() -> None:
 
 
 def report(agreement: Agreement) -> int:
-    """Prints counts and differences; the exit code."""
+    """Print counts and differences; return the exit code."""
     for stage, caption in agreement.different:
         print(f"different {stage}: {caption!r}")
     for caption, error in agreement.failed:
@@ -79,7 +79,7 @@ def report(agreement: Agreement) -> int:
 
 
 def main() -> int:
-    """Compares; the exit code tells whether any caption differs."""
+    """Compare captions; the exit code reports whether any differ."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -74,7 +74,7 @@ def command(folder: Path, *arguments: str, processors: int) -> list[str]:
 
 
 def write_lines(path: Path, values: Sequence[Any]) -> None:
-    """Writes a JSON value a line, in ASCII: a lone surrogate is an escape, as Java reads it."""
+    """Write one JSON value per line, in ASCII: a lone surrogate is an escape, as Java expects."""
     path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="ascii")
 
 

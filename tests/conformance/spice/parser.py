@@ -10,7 +10,7 @@ _TEST = "scores_tags_and_trees_are_the_references"
 
 
 def main() -> int:
-    """Runs the test; returns the status of the program."""
+    """Run the test; return the exit status of the program."""
     found = find_model()
     if found is None:
         print(f"capeval: error: the parser can't be compared without SPICE's model: {RUN}", file=sys.stderr)

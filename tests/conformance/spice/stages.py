@@ -51,7 +51,7 @@ class Agreement:
         return f"{self.captions:,} captions; equal: {counts}"
 
     def add(self, row: Row, found: Row) -> None:
-        """Counts one caption."""
+        """Count one caption."""
         self.captions += 1
         for stage in STAGES:
             if row[stage] == found[stage]:
@@ -68,7 +68,7 @@ def read_rows(path: Path, every: int = 1) -> list[Row]:
 
 
 def compare(rows: Iterable[Row], agreement: Agreement | None = None) -> Agreement:
-    """Analyses the captions of rows, and counts at which stages they are equal."""
+    """Parse the captions of rows and count their equal results per stage."""
     agreement, model = agreement or Agreement(), load_model()
     for chunk in _chunks(rows):
         agreement.failed += [(row["c"], row["error"]) for row in chunk if "error" in row]

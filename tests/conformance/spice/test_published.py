@@ -1,4 +1,4 @@
-"""SPICE's numbers that others published, from the same captions. Parsing takes minutes."""
+"""Published SPICE scores, reproduced from the same captions. Parsing takes minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPICE's every stage, counts and scores are those of Java SPICE 1.0 with CoreNLP 3.6.0."""
+"""Stages, counts and scores of SPICE equal the output of Java SPICE 1.0 with CoreNLP 3.6.0."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.spice_model import NEEDS_MODEL
 pytestmark = NEEDS_MODEL
 
 TOKENS = capeval.Tokenizer(kind="none")
-# The reference's name of a category, where it is another one.
+# The reference's names of categories, if different.
 THEIR_NAMES = {"Count": "Cardinality"}
 CAPTIONS, SAMPLE = 10_764, 20
 

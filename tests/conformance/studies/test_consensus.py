@@ -109,7 +109,7 @@ def test_both_kinds_of_judgment_of_pascal() -> None:
     assert len(pairs) == 4_000
     consensus, pairwise = (winners([pair.votes for pair in group]) for group in (preferences, pairs))
     same = compute_accuracy_by_class(consensus, pairwise, [pair.kind for pair in pairs], ties="first")
-    # People who see the image like other sentences than those that are most like the references.
+    # People who see the image prefer different sentences than the most similar ones to the references.
     assert same["HC"].value < 0.7 < 0.98 < same["HI"].value
     assert krippendorff_alpha([pair.votes for pair in pairs if len(pair.votes) == 11]) > 0.5
     scorer = PairScorer(preferences)

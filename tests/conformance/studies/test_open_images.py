@@ -1,4 +1,4 @@
-"""The class names of Open Images as they are published."""
+"""The published class names of Open Images."""
 
 from capeval.datasets.open_images import load_class_names
 from tests.shared_data import shared_data

@@ -36,7 +36,7 @@ GOLDEN = Path(__file__).with_name("golden.txt")
 #: unfinished tag without completing the tag, and it is no start of a sentence.
 BARRIER = "'\""
 
-#: What the reference evaluation drops after lower-casing.
+#: Tokens that the reference evaluation removes after lowercasing.
 PUNCTUATION = frozenset(
     ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
 )
@@ -125,7 +125,7 @@ class Difference(NamedTuple):
 
 
 def differences(binary: Path, lines: Sequence[str], *, context: str) -> list[Difference]:
-    """Compares all modes. The context of a line: "barrier", "batch" (the next lines), "alone"."""
+    """Compare all modes. The context of a line: "barrier", "batch" (the next lines), "alone"."""
     found = []
     flags = ["--alone"] if context == "alone" else []
     if context == "barrier":
@@ -146,7 +146,7 @@ def differences(binary: Path, lines: Sequence[str], *, context: str) -> list[Dif
 
 
 def read_golden(path: Path = GOLDEN) -> list[tuple[str, str, str]]:
-    """Line, tokens in lower case, tokens as they are: tokens separated by one space."""
+    """Return lines with their lowercased and original tokens, separated by one space."""
     _, _, body = path.read_bytes().decode().partition("\n\n")
     rows = body.removesuffix("\n").split("\n")
     return list(zip(rows[::3], rows[1::3], rows[2::3], strict=True))
@@ -174,7 +174,7 @@ def write_golden(count: int, seed: int, path: Path = GOLDEN) -> None:
 
 
 def main() -> int:
-    """Compares generated lines or those of a file; the exit code tells whether any differ."""
+    """Compare generated lines or the lines of a file; the exit code reports whether any differ."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, help="example tokenize_lines")
     parser.add_argument("--lines", type=int, default=50_000, help="how many to generate")

@@ -12,7 +12,7 @@ from capeval.data.captions import ImageId
 from capeval.datasets import coco
 
 SPLITS: tuple[coco.Split, ...] = ("val2014", "train2014")
-# What the table shows of a caption and of its tokens: the end, which is what differs.
+# The table shows only the end of a caption and of its tokens, since only the end differs.
 SHOWN = 3
 
 

@@ -1,4 +1,4 @@
-"""capeval's tokenizer gives the tokens of the Stanford tokenizer."""
+"""capeval's tokenizer returns the tokens of the Stanford tokenizer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: 
 
 
 def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> list[list[str]]:
-    """The one place that knows how capeval's tokenizer is called.
+    """Call capeval's tokenizer; the only place with its calling convention.
 
     The captions of one call are taken for the lines of one file, in this order: the reference
     looks at what follows a caption (see docs/reference/tokenizer.md).
@@ -25,7 +25,7 @@ def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> li
 
 
 def check(lines: list[str], expected: list[str], *, lowercase: bool) -> None:
-    """Compares with output lines of the jar, before and after punctuation is dropped."""
+    """Compare with output lines of the jar, before and after punctuation is removed."""
     assert lines, "nothing to compare"
     kept = tokens(lines, lowercase=lowercase, punctuation="keep")
     dropped = tokens(lines, lowercase=lowercase, punctuation="reference")

@@ -32,7 +32,7 @@ def world(images: int, seed: int = 0) -> World:
         place = int(generator.integers(len(PLACES)))
         regions = generator.standard_normal((REGIONS, WIDTH)) * 0.05
         for row, (look, part) in enumerate(((first, 1), (second, 2), (len(NOUNS) + place, 3))):
-            # What there is, and which part it plays.
+            # The parts of the world and their roles.
             regions[row, [look, -part]] += 2
         features[image] = regions[generator.permutation(REGIONS)].astype(np.float32)
         captions[image] = f"A {NOUNS[first]} on a {NOUNS[second]} near {PLACES[place]}."

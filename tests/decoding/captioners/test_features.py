@@ -112,7 +112,7 @@ def test_memory_does_not_grow_with_the_images_that_are_captioned(tmp_path: Path)
         [sys.executable, "-c", CAPTIONS, path], capture_output=True, text=True, check=False, cwd=PROJECT
     )
     assert grown.returncode == 0, grown.stderr
-    # Of 15,100 images, that is 160 MB. What their machines take alone, were they kept, is 30 MB here.
+    # For 15,100 images, this is 160 MB. Their state machines would take 30 MB here if they were kept.
     print(f"{int(grown.stdout):,} bytes")
     assert int(grown.stdout) < 16 * 2**20
 

@@ -29,7 +29,7 @@ TOKENS = {"bos_token_id": START, "eos_token_id": END, "pad_token_id": PADDING}
 
 
 def gpt2() -> Any:
-    """A model with a decoder alone."""
+    """Return a decoder-only model."""
     config = GPT2Config(vocab_size=WORDS, n_embd=16, n_layer=2, n_head=2, n_positions=32, **TOKENS)
     return GPT2LMHeadModel(config)
 

@@ -68,7 +68,7 @@ OPTIONS: dict[str, Any] = {"iterations": 12, "batch": 8, "every": 3, "learning_r
 
 
 class StopError(Exception):
-    """Stands for whatever ends a training."""
+    """Stand-in for any exception that ends a training."""
 
 
 def test_interrupted_training_ends_with_the_same_model(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_killed_process_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
         assert training is not None
         iterations.append(training["iteration"])
     assert 0 < iterations[1] < iterations[2]
-    # What a killed process was writing has another name, and is in nobody's way.
+    # The unfinished file of a killed process has a different name and does no harm.
     assert capeval("baselines", "caption", path, features).count("image_id") == 40
 
 

@@ -1,4 +1,4 @@
-"""Accounts: signing up, signing in, second factors, tokens, and what guards them."""
+"""Accounts: sign-up, sign-in, second factors, tokens, and their protection."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ann() -> User:
 
 
 def sign_in(client: Client, login: str = "ann", password: str = PASSWORD) -> str:
-    """Where signing in leads to."""
+    """Sign in; return the address of the redirect or, without one, the page."""
     answer = client.post("/accounts/login/", {"login": login, "password": password})
     return answer["Location"] if answer.status_code == 302 else answer.content.decode()
 
@@ -145,7 +145,7 @@ def _seen(client: Client, path: str, form: dict[str, str], *hidden: str) -> tupl
 
 
 def _observed(target: str, number: int) -> list[object]:
-    """All that visitors see who sign up by an address, and by its name again and with other addresses."""
+    """Return the responses to sign-ups and logins that reuse an email address or a user name."""
     name, other, fresh = f"probe{number}x", f"probe{number}y", f"fresh{number}@example.net"
     hidden = (target, name, name.upper(), other, fresh)
     found: list[object] = []
@@ -187,7 +187,7 @@ def test_names_do_not_show_whether_an_address_has_an_account(olga: Someone) -> N
         kind = "free" if number < 3 else "taken"
         cache.clear()
         observed.append(_observed(f"{kind}{number % 3}@example.org", number))
-        # Nor do those who may name users.
+        # Forms in which organizers enter user names do not reveal it either.
         for path in ("/small/organize/organizers/", "/small/organize/participants/"):
             name = f"probe{number}x"
             form = {"username": name, "act": "block", "reason": "x"}
@@ -506,7 +506,7 @@ def _code(secret: str, *, ahead: int = 0) -> str:
 
 
 def _add_totp(client: Client) -> str:
-    """Sets up an authenticator app and returns its secret."""
+    """Set up an authenticator app and return its secret."""
     address = "/accounts/2fa/totp/activate/"
     asked = client.get(address)
     assert asked["Location"].startswith("/accounts/reauthenticate/")
@@ -536,7 +536,7 @@ def test_a_second_factor(signed_in: Client, ann: User) -> None:
     code = _code(secret, ahead=1)
     assert client.post("/accounts/2fa/authenticate/", {"code": code})["Location"] == "/"
     assert is_signed_in(client)
-    # Who has looked over a shoulder comes too late: a code is good once.
+    # A code seen by another person is useless: it is valid only once.
     client = Client()
     sign_in(client)
     assert "Incorrect code" in client.post("/accounts/2fa/authenticate/", {"code": code}).content.decode()
@@ -577,7 +577,7 @@ def test_the_administration_needs_the_second_factor_too(ann: User) -> None:
     assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"
     asked = client.get("/admin/login/?next=/admin/")["Location"]
     assert asked == "/accounts/login/?next=%2Fadmin%2F"
-    # Django's own form would let in by the password alone.
+    # Django's own form would accept the password without a second factor.
     for path in ("/admin/login/", "/admin/login/?next=/admin/"):
         answer = client.post(path, {"username": "ann", "password": PASSWORD})
         assert answer["Location"].startswith("/accounts/login/")
@@ -621,7 +621,7 @@ def test_staff_see_tokens_and_revoke_them(signed_in: Client, ann: User) -> None:
 def make_token(client: Client, name: str = "laptop", scope: str = "submit") -> str:
     answer = client.post("/tokens/", {"name": name, "scope": scope, "days": "30"})
     if answer.status_code == 302:
-        # The form goes on where it was left, once the password was given again.
+        # The form is completed after the user has entered the password again.
         answer = client.post(answer["Location"], {"password": PASSWORD})
     assert answer.status_code == 200
     check_page(answer.content.decode(), answer["Content-Security-Policy"])

@@ -219,7 +219,7 @@ AMIT = "עמית"
 
 
 class _Unisolated(HTMLParser):
-    """Finds where a page shows a name outside of an element that isolates its direction."""
+    """Parser that finds names outside of elements that isolate their text direction."""
 
     def __init__(self) -> None:
         super().__init__()

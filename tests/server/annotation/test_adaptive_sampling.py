@@ -1,4 +1,4 @@
-"""Where a campaign chooses, the items come next that compare systems of which least is certain."""
+"""Adaptive sampling: the next items compare the systems with the most uncertain ranking."""
 
 from __future__ import annotations
 

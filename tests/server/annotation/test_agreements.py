@@ -27,7 +27,7 @@ def small() -> dict[ImageId, list[str]]:
 
 
 def unlike(captions: Mapping[ImageId, list[str]]) -> list[tuple[ImageId, int]]:
-    """The image and the place of each caption that a person shall look at."""
+    """Return the image and position of each caption that needs a review."""
     return [
         (image, place)
         for image, scores in score_agreement(captions).items()
@@ -53,7 +53,7 @@ def test_captions_wait_for_three_others() -> None:
 
 
 def planted(captions: Mapping[ImageId, list[str]], part: float, seed: int) -> set[tuple[ImageId, int]]:
-    """Puts captions of other images in the place of some, and says of which."""
+    """Replace some captions by captions of other images, and return the replaced ones."""
     rng = np.random.default_rng(seed)
     places = [(image, place) for image, texts in captions.items() for place in range(len(texts))]
     chosen = rng.choice(len(places), round(part * len(places)), replace=False)

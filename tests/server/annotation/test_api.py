@@ -1,4 +1,4 @@
-"""Annotation by API: the whole loop without a browser, and who may do what."""
+"""Annotation API: the complete workflow without a browser, and permissions."""
 
 from __future__ import annotations
 

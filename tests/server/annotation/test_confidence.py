@@ -1,4 +1,4 @@
-"""Where a campaign ends by confidence, all items of a pair end once its winner is likely enough."""
+"""Stopping by confidence: all items of a pair end when its winner is likely enough."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def storage(tmp_path: Path, settings: Any) -> None:
 
 
 def pairs(number: int = 1, of: int = 12, *, kind: str = "triplet", **options: Any) -> Campaign:
-    """Pairs with so many items each; one answer to each item, unless options say otherwise."""
+    """Create `number` pairs with `of` items each and, by default, one answer per item."""
     made = make(kind, items=0, **{"answers": 1, "confidence": 0.95, **options})
     payload = {"first": "a hound", "second": "a cat", "first_by": "a", "second_by": "b"}
     lines = [
@@ -81,7 +81,7 @@ def send(held: Assignment, choice: str, **more: Any) -> str:
 
 
 def answer(worker: Any, choices: Sequence[str]) -> list[Assignment]:
-    """The assignments of a worker who answers one item after the other."""
+    """Submit the choices of a worker, one item after the other, and return the assignments."""
     found = []
     for choice in choices:
         found.append(hold(worker))
@@ -104,7 +104,7 @@ def test_all_items_of_a_pair_end_when_its_winner_is_likely() -> None:
         get_progress(campaign).ended,
     ) == (1, 0, 7)
     assert is_sound(campaign)
-    # It is complete, so it can be frozen, and the release says by which rule.
+    # It is complete, so it can be frozen, and the release names the rule.
     made = release_files.freeze(None, campaign, "1.0")
     manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["confidence"], manifest["confidence_votes"], manifest["curtail"]) == (0.95, 5, False)

@@ -1,4 +1,4 @@
-"""The loop that the documents show, of a campaign without a browser: it runs as it stands there."""
+"""The documented example of a campaign without a browser runs unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a campaign is curtailed, an item ends when further answers can't change its winner."""
+"""Early stopping: an item ends when further answers cannot change its winner."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_three_of_five_that_agree_end_an_item() -> None:
     assert Slot.objects.filter(closed=False).count() == 3
     assert assignment.assign_work(workers[3]).why == "There is no work for you now."
     assert is_sound(campaign)
-    # It is complete, so it can be frozen, and the release says by which rule.
+    # It is complete, so it can be frozen, and the release names the rule.
     made = release_files.freeze(None, campaign, "1.0")
     manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["answers"], manifest["curtail"]) == (5, True)

@@ -1,4 +1,4 @@
-"""What must never go wrong, one test a fault; those that need several processes are beside this file."""
+"""Fault tolerance, one test per fault. Tests with several processes are in other modules here."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_clock_of_another_server_is_wrong(clock: Clock, hours: int) -> None:
     assert len(found) == (hours > 0)
     clock.now -= timedelta(hours=hours)
     outcomes = [answer(one).outcome for one in (held, *found)]
-    # Whoever answers first fills the slot, whatever clocks say.
+    # The first answer fills the slot, regardless of the clocks.
     assert sorted(outcomes) == ["stored", "surplus"][: 1 + len(found)]
     assert counted(campaign) == 1
     lease = Assignment.objects.get(pk=held.pk)

@@ -1,4 +1,4 @@
-"""What is taken out of work: checks that good workers fail, and items, with the releases that they are in."""
+"""Items on hold: attention checks that good workers fail, and takedowns with the affected releases."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_take_down_names_the_releases() -> None:
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows a face")
     assert "shows a face" in Action.objects.latest("pk").what
-    # Said again with another reason, that is why; said without one, it stays.
+    # A second hold with a different reason replaces it; one without a reason keeps it.
     moderation.set_hold(None, item, held=True, reason="shows two faces")
     moderation.set_hold(None, item, held=True)
     item.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Releases of judgments, and what they say of a challenge's systems on its page."""
+"""Releases of judgments and their columns on a challenge's page."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
     assert made.responses.count() == 36
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     block(None, people[0], "a robot")
-    # What is frozen stays, and says how many of its answers no longer count.
+    # The release is unchanged, and reports how many of its answers no longer count.
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     release_files.verify(made)
     assert release_files.count_outdated_answers(made) == 12
@@ -89,7 +89,7 @@ def test_items_that_lack_answers_can_be_left_out(challenge: Challenge) -> None:
         release_files.freeze(None, campaign, "1.0", leave_out=True)
     (third,) = join(campaign)
     held = [item for item in campaign.items.all() if item.payload["system"] != "ours"]
-    # A third worker answers for two systems alone.
+    # A third worker rates only two systems.
     campaign.items.filter(key__startswith="ours").update(free=0)
     assert work_all(third, lambda one: {"choice": M3[one.item.payload["system"]]}) == len(held)
     made = release_files.freeze(None, campaign, "1.0", leave_out=True)
@@ -101,7 +101,7 @@ def test_items_that_lack_answers_can_be_left_out(challenge: Challenge) -> None:
 def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phase: Phase) -> None:
     campaign, _ = judged(challenge, "m4", M4)
     release_files.freeze(None, campaign, "1.0")
-    # M4 stands beside M3 alone.
+    # M4 is shown only together with M3.
     assert columns_of(challenge) == ()
     assert Client().get("/small/judgments/").status_code == 404
     other, people = judged(challenge, "m3", M3)

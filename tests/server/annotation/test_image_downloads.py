@@ -1,4 +1,4 @@
-"""Pictures of other hosts: fetched once, by a command, from allowed hosts with public addresses alone."""
+"""Image downloads: once, by a command, and only from allowed hosts with public addresses."""
 
 from __future__ import annotations
 

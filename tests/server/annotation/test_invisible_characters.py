@@ -1,4 +1,4 @@
-"""Invisible characters in captions: refused when sent, marked where people look, never frozen unseen."""
+"""Invisible characters in captions: rejected in answers, marked in reviews, never released unnoticed."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_they_are_removed_by_choice_and_the_manifest_says_so(
         {"response": first.pk, "image": "0", "characters": ["U+202E", "U+202C"]},
         {"response": second.pk, "image": "1", "characters": ["U+200B", "U+200B"]},
     ]
-    # What people wrote stays as they wrote it.
+    # Submitted texts are stored unchanged.
     first.refresh_from_db()
     assert first.answer == {"caption": REVERSED}
 

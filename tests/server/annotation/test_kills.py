@@ -1,4 +1,4 @@
-"""Servers are killed and databases stopped while workers answer: what was acknowledged is there, once."""
+"""Killed servers and stopped databases: acknowledged answers are stored exactly once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(campaign.slug, *enrollment.invite(None, campaign, int(sys.argv[3])))
 
 
 class Browser(threading.Thread):
-    """A worker who sends each answer until it is acknowledged, to whichever server answers."""
+    """A worker that sends each answer to any available server until it is acknowledged."""
 
     def __init__(self, server: Server, slug: str, token: str, stop: threading.Event) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ def number_of(crowd: list[Browser]) -> int:
 
 
 def wait_for_answers(server: Server, crowd: list[Browser], number: int) -> None:
-    """Waits until so many answers are acknowledged, or no worker is left."""
+    """Wait until `number` answers are acknowledged or no worker is left."""
     wait_until(lambda: number_of(crowd) >= number or not is_working(crowd), lambda: server.log)
 
 

@@ -118,11 +118,11 @@ def test_requests_that_are_activity(clock: Clock) -> None:
     pass_time(clock, LEASE - 1)
     held = Assignment.objects.filter(state="held", lease_until__gt=clock.now)
     assert held.count() == 8
-    # Whoever returns an item stops: the others are free in time.
+    # After a worker returns an item, their other items become free when their leases expire.
     judge.ask("POST", f"{leases[2]}/return", {})
     pass_time(clock, 2)
     assert len(other.ask("POST", f"{place}/next", {})["items"]) == 10
-    # Nobody renews the leases of somebody else.
+    # Workers cannot renew the leases of other workers.
     until = set(Assignment.objects.values_list("lease_until", flat=True))
     judge.ask("POST", f"{place}/renew", None, 204)
     assert set(Assignment.objects.values_list("lease_until", flat=True)) == until

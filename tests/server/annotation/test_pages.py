@@ -1,4 +1,4 @@
-"""The pages of who works on a campaign, without their script; and the pictures that they show."""
+"""Annotator pages without JavaScript, and their images."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_picture_with_a_warning_is_hidden_until_asked_for(campaign: Campaign) 
     work = page(client, campaign)
     shown = Assignment.objects.exclude(item__image=first).count()
     assert work.count("Warning: blood &lt;b&gt;. Show the image</summary>") == shown > 0
-    # A browser does not even fetch what is in a closed part of the page.
+    # A browser does not fetch images in a closed part of the page.
     assert work.count('loading="lazy"') == shown
     assert 'width="645" height="400"' in work
     set_warning(None, campaign, others[0].name, " ")

@@ -1,4 +1,4 @@
-"""Workers whom a panel sends: who they are, forged and expired links, end codes; and who competes."""
+"""Workers from panels: identity, forged and expired links, completion codes, and participants as workers."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_forged_expired_and_foreign_links_are_refused() -> None:
         "no ids": signed({"other": "x"}),
         "ids that are no texts": signed({"PROLIFIC_PID": 1, "STUDY_ID": [], "SESSION_ID": {}}),
         "a claim that is no object": signed("ann"),
-        "other ids beside it": {**signed(), **ids("eve")},
+        "other ids with it": {**signed(), **ids("eve")},
         "no token at all": {"prolific_token": "x"},
         "too long": {"prolific_token": token + "x" * 9000},
         "not text": {"prolific_token": "\ud800.é.\0"},
@@ -529,7 +529,7 @@ def test_who_is_signed_in_is_the_person_who_works(challenge: Challenge) -> None:
         browser = Client()
         browser.get(f"/annotate/{campaign.slug}/enter/", ids(user.username))
         assert browser.get(f"/annotate/{campaign.slug}/").status_code == status
-    # Nobody works twice, by a panel and as a user.
+    # The same person cannot work twice, through a panel and as a user.
     with pytest.raises(AssignmentError, match="you already take part in this campaign"):
         enrollment.check_conflicts(enrollment.enter_as_user(bob, campaign))
     assert moderation.link_account(None, panels.enter(campaign, ids("carl")), bob) is None

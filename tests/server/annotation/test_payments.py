@@ -1,4 +1,4 @@
-"""What each worker is to be paid: the lines, who gets them, and that it is recorded."""
+"""Payment lists: amounts per worker, recipients, and the audit log."""
 
 from __future__ import annotations
 

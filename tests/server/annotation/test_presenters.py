@@ -1,4 +1,4 @@
-"""Texts of campaigns say what is true: pay, states, and the basis of a forecast."""
+"""Accuracy of texts about campaigns: pay, states, and the basis of a forecast."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_block_speaks_of_pay_only_with_pay(pay: str, olga: Someone) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("A ball beside Anna on the green grass", "Anna"),
+        ("A ball near Anna on the green grass", "Anna"),
         ("A man rides a Honda along the wide street.", "Honda"),
         ("A dog,  Rex, and a cat sit on grass", "Rex"),
         ("A woman and O'Neil walk with Jean-Luc on grass", "Jean-Luc"),

@@ -66,7 +66,7 @@ PROCESSES = 4
 
 @pytest.fixture
 def made(tmp_path: Path, database: str | None) -> Server:
-    """A server with an empty database, whose programs find the tests."""
+    """A server with an empty database; its programs can import the tests."""
     server = Server(tmp_path, database)
     server.env["PYTHONPATH"] += f":{Path(__file__).parents[3]}"
     server.migrate()
@@ -82,7 +82,7 @@ def started(server: Server, *command: str) -> subprocess.Popen[str]:
 
 
 def outputs(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """What processes print, once all have ended well."""
+    """Return the outputs of processes after all of them have succeeded."""
     for process in processes:
         assert process.stdin
         process.stdin.write("\n")
@@ -125,7 +125,7 @@ def robots(
     part: float = 0.8,
     **more: object,
 ) -> None:
-    """Robots in several processes work on a campaign to its end, in which at least a part is answered."""
+    """Complete a campaign with robots in several processes, and check that enough is answered."""
     options = {"items": items, "answers": answers, **more}
     options |= {"review_first": 5, "review_every": 20, "reopened_for": "trusted", "trust_answers": 3}
     slug = server.python(MAKE, kind, json.dumps(options), str(workers), "1").strip()

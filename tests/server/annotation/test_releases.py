@@ -1,4 +1,4 @@
-"""Freezing captions, and using them: a release never changes, and the next one says what changed."""
+"""Releases of captions: immutability, use as references, and the changes listed in the next release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's own items again, mirrored: one in so many answers, which count in nothing."""
+"""Repeated items: at a set rate, workers get their earlier items mirrored; these answers never count."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.django_db
 
 
 def side_of(held: Assignment, chosen: str) -> str:
-    """The side on which the first or the second sentence stands."""
+    """Return the side that shows the first or the second sentence."""
     sides = ("right", "left") if held.mirrored else ("left", "right")
     return sides[chosen == "second"]
 
 
 def work_through(worker: Participation, choose: Any) -> list[Assignment]:
-    """Answers all there is, by a function of what is held; returns what was shown again."""
+    """Answer all assignments by a function; return the assignments of repeated items."""
     again = []
     while held := assignment.assign_work(worker).assignments:
         for one in held:
@@ -63,7 +63,7 @@ def test_one_in_fifty_is_an_earlier_item_mirrored() -> None:
     assert next(payments.lines(campaign)).answers == 408
     (summary,) = summarize_workers(campaign)
     assert (summary.repeats.number, summary.repeats.of, summary.same_side) == (8, 8, 0)
-    # What is shown again is in no other number.
+    # Repeated items are not included in any other number.
     assert (summary.left.of, summary.counted) == (400, 400)
     assert list(audit(campaign)) == []
 
@@ -120,7 +120,7 @@ def test_checks_and_repeats_in_the_same_campaign() -> None:
     (worker,) = join(campaign)
     again = work_through(worker, lambda held: side_of(held, "first"))
     results = CheckResult.objects.filter(response__participation=worker)
-    # What is shown again is no check, and no check is shown again.
+    # Repeated items are never attention checks, and attention checks are never repeated.
     assert len(again) > 10
     assert results.count() > 15
     assert not results.filter(response__item__repeats__isnull=False).exists()

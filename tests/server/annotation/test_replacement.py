@@ -81,7 +81,7 @@ class Study:
         return self.staff.ask("GET", self.place)
 
     def is_finished_by(self, number: int, answers: int) -> None:
-        """Checks that answers are missing, and that a worker who is new gives all of them."""
+        """Check that this number of answers is missing and that one new worker provides all of them."""
         assert self.status()["wanted"] - self.status()["counted"] == answers
         assert self.write(number) == answers
         self.review_all()
@@ -130,7 +130,7 @@ def test_a_new_worker_replaces_a_rejected_answer(study: Study) -> None:
         ("write", 20, 0, {"review_first": 20}, 19),
         ("write", 12, 0, {"trust_answers": 10}, None),
         ("write", 12, 0, {"reopened_for": "everybody"}, None),
-        # Judges are judged by checks alone.
+        # Judges are evaluated only by attention checks.
         ("triplet", 60, 0, {"check_every": 15}, 0),
         ("triplet", 60, 30, {"check_every": 15, "batch": 10}, 5),
         ("triplet", 500, 30, {"check_every": 15, "batch": 10}, None),
@@ -199,7 +199,7 @@ def test_creation_warns_by_api_command_and_form(tmp_path: Path, capsys: pytest.C
 
 
 def reopened(**options: Any) -> Campaign:
-    """An open campaign of captions, all of them written by a worker who is blocked."""
+    """Create an open caption campaign with all captions from a blocked worker."""
     campaign = make("write", items=4, batch=4, answers=1, reopened_for="trusted", **options)
     (bad,) = join(campaign)
     for held in assignment.assign_work(bad).assignments:

@@ -1,4 +1,4 @@
-"""Counted answers come out as files that the library reads, and say of systems what was answered."""
+"""Exports of counted answers: files that the library reads, with the same results per system."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_each_candidate_is_left_in_half_of_the_votes_of_a_pair(tmp_path: Path) -
 
 def test_votes_of_mirrored_displays_count_for_the_right_candidate(tmp_path: Path) -> None:
     campaign = triplets(tmp_path)
-    # These always choose what stands on the left, so each candidate gets half of the votes.
+    # These workers always choose the left side, so each candidate gets half of the votes.
     for worker in join(campaign, 3):
         work_all(worker, lambda held: {"choice": "left"})
     out = tmp_path / "out"
@@ -175,7 +175,7 @@ def test_pairwise_votes_come_out(tmp_path: Path) -> None:
     for worker in join(campaign, 2):
         work_all(worker, by_preference)
     out = tmp_path / "out"
-    # Four images are too few for intervals of who wins.
+    # Four images are too few for intervals of win rates.
     assert [path.name for path in write_results(campaign, out)] == ["pairs.csv", "pair_votes.csv"]
     shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgments", 2)
     assert "good" in shown
@@ -373,7 +373,7 @@ def test_votes_say_how_often_each_system_wins(tmp_path: Path, kind: str) -> None
     assert names[-2:] == ["human.csv", "differences.csv"]
     scores = load_human_scores(tmp_path / "out" / "human.csv")
     wins = {score.system: score for score in scores if score.question == "wins"}
-    # People prefer people's to good's to poor's to those of other images.
+    # The order of preference: people, good, poor, captions of other images.
     assert {name: score.value for name, score in wins.items()} == {
         "Human": 1.0,
         "good": 0.5,

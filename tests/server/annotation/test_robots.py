@@ -1,4 +1,4 @@
-"""The robot campaign: whatever workers and organizers do, the invariants hold, and it ends."""
+"""Campaigns with random actions of workers and organizers keep all invariants and finish."""
 
 from __future__ import annotations
 

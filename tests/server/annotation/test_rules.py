@@ -1,4 +1,4 @@
-"""Rules for what people write: what they find, how often in real captions, levels, what is stored."""
+"""Text rules for captions: matches, match rates on real captions, levels, and stored values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_rule_says_why_and_what_to_do() -> None:
 
 
 def test_known_words_are_no_slips_and_listed_ones_need_a_reason() -> None:
-    text = "A cabybara rests beside a stinking green pond today."
+    text = "A cabybara rests near a stinking green pond today."
     assert found(text) == ["unknown-words"]
     settings = RuleSettings(known_words=frozenset({"cabybara"}), blocklist=("stinking green", "pon"))
     assert found(text, settings) == ["blocklist"]
@@ -140,12 +140,12 @@ def nocaps() -> list[str]:
 
 
 def rates(captions: Sequence[str]) -> dict[str, float]:
-    """Of how many captions in a hundred each rule says something."""
+    """Return the percentage of captions that each rule flags."""
     counts = Counter(finding.rule for findings in check_captions(captions) for finding in findings)
     return {rule: 100 * counts[rule] / len(captions) for rule in RULES}
 
 
-# In percent; what is not here finds nothing.
+# In percent; rules that are not listed flag no caption.
 NOCAPS_RATES = {
     "picture-of": 0.10,
     "short": 1.42,

@@ -1,4 +1,4 @@
-"""What no byte that a worker gets may tell: what is a check, and what the campaign's files say beside it."""
+"""Secrets that no response to a worker may reveal: attention checks and hidden fields of items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.server.campaigns import answer, hold, join, make
 
 pytestmark = pytest.mark.django_db
 SECRET = "Secretmarker"
-# Of each kind without an image, what an item shows; and beside it, all that its file may say and nobody gets.
+# For each task type without an image: the fields that workers see, the hidden fields, and a raw answer.
 KINDS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
     "triplet": (
         {"reference": "a dog", "first": "a hound", "second": "a cat"},
@@ -30,8 +30,8 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = {
 
 
 def campaign_of(kind: str) -> Campaign:
-    """Items and checks that show the same, with secrets beside what they show."""
-    shown, beside, raw = KINDS[kind]
+    """Create a campaign with items and attention checks that look the same and have secret fields."""
+    shown, secret, raw = KINDS[kind]
     campaign = make("write" if kind == "write" else "triplet", items=0, batch=1, check_every=2, answers=3)
     campaign.kind = kind
     campaign.save()
@@ -44,7 +44,7 @@ def campaign_of(kind: str) -> Campaign:
                 image="",
                 group="" if kind == "write" else f"{SECRET} {number}",
                 category=SECRET,
-                payload={**shown, **beside},
+                payload={**shown, **secret},
                 expected=expected if number % 2 else {},
             )
             for number in range(20)
@@ -55,7 +55,7 @@ def campaign_of(kind: str) -> Campaign:
 
 
 def plain(content: bytes) -> bytes:
-    """A page without what differs each time that it is asked for: leases, tokens, sides and request ids."""
+    """Remove the parts of a page that differ per request: leases, tokens, sides and request ids."""
     content = re.sub(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", b"LEASE", content)
     content = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"TOKEN", content)
     return re.sub(rb"a hound|a cat", b"TEXT", content)
@@ -93,7 +93,7 @@ def test_no_byte_tells_a_check_from_an_item(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_beside_what_is_shown_is_sent(kind: str) -> None:
     campaign = campaign_of(kind)
-    # What another worker wrote, and why a reviewer shall look.
+    # Another worker's caption, and the reason for its review.
     if kind == "write":
         answer(hold(join(campaign)[0]), f"{SECRET} in a street")
     (token,) = enrollment.invite(None, campaign, 1)

@@ -1,4 +1,4 @@
-"""Rules at work: the server's verdict counts, whatever a page or program shows."""
+"""Text rules in campaigns: the result of the server is decisive, not the one of a page or program."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_hint_is_stored_and_asks_nothing(campaign: Campaign) -> None:
 @pytest.mark.parametrize("level", rules.LEVELS)
 @pytest.mark.parametrize("rule", sorted(set(RULES) - {"empty", "too-long"}))
 def test_each_level_of_each_rule(rule: str, level: str) -> None:
-    """What finds something in a text does so at the level that the campaign gives it."""
+    """Each rule reports its matches at the level that the campaign sets."""
     from tests.server.annotation.test_rules import CASES
 
     text = "a stinking dog" if rule == "blocklist" else next(t for t, found in CASES if rule in found)

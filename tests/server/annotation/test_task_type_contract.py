@@ -91,7 +91,7 @@ def write_package(folder: Path, module: str, source: str, entry: str, text: str 
 
 
 def forget_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the registry load the installed task types again; what it loads is undone after the test."""
+    """Have the registry load the installed task types again, and restore it after the test."""
     for name in ("_values", "_names"):
         own = {each: found for each, found in getattr(TASKS, name).items() if each in OWN}
         monkeypatch.setattr(TASKS, name, own)
@@ -202,7 +202,7 @@ def raw_answers(task: TaskType, number: int) -> dict[str, Any]:
 
 
 def create_by_form(manager: Visitor, task: TaskType, challenge: Challenge) -> Campaign:
-    """Make a campaign by the form with its initial values, after a look at what it would be."""
+    """Create a campaign with the form and its initial values, after its preview."""
     manager.see(f"/new/campaign/?challenge={challenge.slug}", task.title, *task.texts)
     place = f"/new/campaign/from/{task.texts[0]}/?challenge={challenge.slug}"
     manager.see(place, task.title)
@@ -229,7 +229,7 @@ def definition(task: TaskType, slug: str) -> str:
 
 
 def create_by_api(task: TaskType) -> None:
-    """Make a campaign by a program; images are added by forms and commands."""
+    """Create a campaign through the API, which accepts no images (forms and commands do)."""
     token = Token.issue(Someone("programmer", is_staff=True).user.pk, "a program", "organize")
     client = Client(headers={"Authorization": f"Bearer {token}"})
     files = {

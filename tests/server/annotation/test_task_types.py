@@ -1,4 +1,4 @@
-"""The kinds of task: what an item holds, what a browser gets, and what is stored of an answer."""
+"""Task types: fields of an item, data sent to browsers, and stored answers."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_the_texts_of_a_kind_ship(kind: str) -> None:
         assert template_text(name).startswith("# ")
 
 
-# What the papers print, word for word; emphasis is Markdown.
+# Instructions quoted from the papers, with emphasis as Markdown.
 PRINTED = {
     "write-coco": (
         "Describe all the important parts of the scene.",

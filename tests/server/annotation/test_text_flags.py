@@ -1,4 +1,4 @@
-"""What has a person look at a caption, and what has not."""
+"""Automatic flags that send captions to review."""
 
 from __future__ import annotations
 

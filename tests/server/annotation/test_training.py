@@ -51,7 +51,7 @@ def trained(items: int = 4, number: int = 20, **options: Any) -> Campaign:
 
 
 def choose(held: Assignment, item_choice: str) -> None:
-    """Chooses the first or the second sentence, on whatever side it stands."""
+    """Choose the first or the second sentence, on either side."""
     side = {"first": "left", "second": "right"}[item_choice]
     if held.mirrored:
         side = {"left": "right", "right": "left"}[side]
@@ -184,7 +184,7 @@ def checked(number: int, checks: int) -> Campaign:
 
 
 def until_paused(worker: Participation, fail: int) -> list[bool]:
-    """Whether each check was failed, of which every so many is, until there is no work."""
+    """Work until no items are left, failing every `fail`-th check; return whether each check failed."""
     found: list[bool] = []
     while held := assignment.assign_work(worker).assignments:
         if held[0].item.is_check:
@@ -211,7 +211,7 @@ def test_three_failed_of_the_last_ten_checks_pause_until_somebody_looks() -> Non
     assert staff.ask("POST", resumed, {"reason": "hard checks"})["stage"] == "working"
     staff.ask("POST", resumed, {"reason": "again"}, 422)
     assert staff.ask("GET", place)["workers"][0]["stage"] == "working"
-    # What was looked at does not pause again: three more failed ones do.
+    # Failures that were reviewed do not pause the worker again: three more do.
     assert until_paused(careless, 2) == [True, False, True, False, True]
     assert counted(campaign) >= before
     # One failed of four is never three of ten.

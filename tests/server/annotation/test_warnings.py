@@ -1,4 +1,4 @@
-"""Workers who want no images with warnings, and what is recorded of those that were shown."""
+"""Workers without images that have content warnings, and the record of warnings shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    """Six images, of which the first three have a warning."""
+    """A campaign with six images; the first three have a content warning."""
     pictures = {f"street{number}.jpg": picture(640 + number) for number in range(6)}
     made = make_campaign(None, write_campaign(tmp_path, pictures))
     for number in range(3):
@@ -85,7 +85,7 @@ def test_what_is_held_is_given_back(campaign: Campaign) -> None:
     assert names(worker) == [name for name in before if name >= "street3"]
     rows = Assignment.objects.filter(pk__in=[one.pk for one in warned])
     assert set(rows.values_list("state", "reason")) == {("returned", "it has a warning")}
-    # A late answer counts as any: nothing is held against anybody.
+    # A late answer counts like any other.
     answer(warned[0], "a cart in a street at noon")
     assert list(audit(campaign)) == []
     withdrawal.withdraw(None, worker)

@@ -1,4 +1,4 @@
-"""Agreeing to versions of texts, and leaving a campaign: what is removed, and that nothing names anybody."""
+"""Consent to versions of texts, and withdrawal: removed data, and anonymity of the rest."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     left = Worker.objects.get(pseudonym=pseudonym)
     assert (left.user, left.digest) == (None, None)
     assert list(left.participations.all()) == [worker]
-    # The same account goes on elsewhere, under a pseudonym that stands in no frozen file of this campaign.
+    # The account continues in the other campaign, under a pseudonym that is in no frozen file of this one.
     there.refresh_from_db()
     heir = Worker.objects.get(pk=there.worker_id)
     assert (heir.user and heir.user.username, heir.pseudonym == pseudonym) == ("wanda", False)

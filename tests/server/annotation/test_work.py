@@ -1,4 +1,4 @@
-"""Giving out work and taking answers, in one process: what becomes of slots, assignments and answers."""
+"""Assignment of work and storage of answers in a single process: slots, assignments and answers."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_items_are_chosen_in_the_order_of_an_index() -> None:
 
 
 def test_free_slots_are_looked_up_by_their_item() -> None:
-    """Not by what fills them: in a campaign that begins, nothing fills any of its 600,000 slots."""
+    """An index on `filled_by` would not help: a new campaign has 600,000 slots, all of them unfilled."""
     plan = slots.free_slots(trusted=False).filter(item__in=[1]).explain()
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN QUERY PLAN " + slots._RECOUNT % "1")
@@ -358,7 +358,7 @@ def test_a_lease_that_runs_out_frees_the_slot_and_is_taken_again(clock: Clock) -
     assert (held.state, free(campaign)) == ("expired", [1])
     assert hold(first) == held
     assert free(campaign) == [0]
-    # At most half an hour by activity alone.
+    # Activity alone renews a lease for at most half an hour.
     for _ in range(20):
         clock.now += timedelta(seconds=100)
         assignment.renew_all_leases(first)
@@ -466,7 +466,7 @@ def test_sides_are_balanced_in_each_group_and_count_for_the_right_one() -> None:
         while found := assignment.assign_work(worker).assignments:
             answer(found[0])
     for group in ("0", "1"):
-        # All chose what stood on the left, so first and second win equally often.
+        # All chose the left side, so first and second win equally often.
         answers = Response.objects.filter(item__group=group).values_list("answer__choice", flat=True)
         assert sorted(answers) == ["first"] * 6 + ["second"] * 6
 
@@ -513,6 +513,6 @@ def test_an_answer_needs_few_queries(
     for worker in join(campaign, 2):
         held = hold(worker)
         sent = given(raw_answer(campaign))
-        # A savepoint stands for the transaction, and is released at its end.
+        # A savepoint takes the place of the transaction and is released at its end.
         with django_assert_num_queries(number + 2):
             submit.submit(held, sent)

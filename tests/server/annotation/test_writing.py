@@ -1,4 +1,4 @@
-"""The training of who writes captions: a quiz on the rules, and captions that are written as practice."""
+"""Training of caption writers: a quiz on the rules, and practice captions."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_practice_that_is_set_aside_or_refused() -> None:
     (worker,) = join(campaign)
     held = assignment.assign_work(worker).assignments
     assignment.set_aside(held[0], Assignment.State.SKIPPED)
-    # The rules are those of the work: what is blocked is to be changed.
+    # The same rules as for real captions: blocked text must be changed.
     with pytest.raises(SentenceError, match="There is"):
         answer(held[1], "there is a cart in the street")
     answer(held[1], "a cart in the street")

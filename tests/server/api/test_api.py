@@ -1,4 +1,4 @@
-"""The API: who may see what, and in which order."""
+"""The API: permissions and sort order."""
 
 from __future__ import annotations
 

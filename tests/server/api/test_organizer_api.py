@@ -1,4 +1,4 @@
-"""What programs of organizers do by the API, with a token of their scope."""
+"""The API for organizers, with tokens of their scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves a line in the history: the administration, the command line, downloads of private files."""
+"""Audit log entries: the admin site, the command line, and downloads of private files."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_tokens_factors_addresses_and_groups(staff: Someone, ann: Participant) -
     assert not Authenticator.objects.exists()
     assert ann.api.get("/api/submissions").status_code == 401
     assert "revoked the token" in staff.see("/admin/organising/action/")
-    # Django's own log goes on.
+    # Django's own log still has its entries.
     assert LogEntry.objects.count() == 2
 
 

@@ -1,4 +1,4 @@
-"""What to caption: the images of a split as page, file and API, and the starting kit."""
+"""Images of a split as page, file and API response, and the starting kit."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_the_page_sorts_by_any_column(boarded: Phase) -> None:
 def test_the_page_groups_subsets_by_score(boarded: Phase) -> None:
     html = Client().get(f"{BOARD}&layout=both&sort_by=METEOR&subset=things").content.decode()
     above, head, *lines = rows(html)
-    # What is sorted by comes first, with its interval.
+    # The sort column comes first, with its interval.
     assert [text for text in above if text][:2] == ["METEOR", "BLEU-1"]
     spans = [int(span) for span in re.findall(r'scope="colgroup" colspan="(\d+)"', html)]
     assert sum(spans) == len(head) - 2
@@ -136,7 +136,7 @@ def test_queries_do_not_grow_with_rows(boarded: Phase) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The small challenge, where private references score no subset of fewer than three images."""
+    """The small challenge, without scores of private references for subsets of fewer than three images."""
     path = write_challenge(tmp_path)
     path.write_text(path.read_text().replace("least_subset = 1", "least_subset = 3"))
     return path

@@ -1,4 +1,4 @@
-"""The export of everything: what is in it, and what never is."""
+"""The full export: included data, and data that must never be included."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def downloaded(someone: Someone) -> Any:
 
 
 def work() -> None:
-    """Does all jobs that wait."""
+    """Run all queued jobs."""
     while worker.work_once():
         pass
 

@@ -1,4 +1,4 @@
-"""Final results: stored as they were, shown as final, changed by nothing; what happens later is a note."""
+"""Final results: stored unchanged and shown as final; later events only add notes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def close() -> None:
 
 
 def boards(phase: Phase) -> list[Leaderboard]:
-    """What can be asked for, in each order and layout."""
+    """Return the leaderboards of a phase in each sort order and layout."""
     phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
     return [
         leaderboard(
@@ -149,7 +149,7 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
     wanted = {**there, "closes": timezone.now() + timedelta(days=1)}
     with pytest.raises(settings.FieldsError, match="are final"):
         settings.edit_phase(olga.user, closed.challenge, wanted, seen=fingerprint(there))
-    # Who sees the leaderboard may change.
+    # The visibility of the leaderboard may change.
     settings.edit_phase(
         olga.user, closed.challenge, {**there, "leaderboard": "hidden"}, seen=fingerprint(there)
     )

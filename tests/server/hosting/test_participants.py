@@ -1,4 +1,4 @@
-"""Participants and organizers: approved, removed, blocked; who leaves, who inherits, who can't go."""
+"""Participants and organizers: approval, removal, blocking, leaving, and transfer of ownership."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def approving(challenge: Challenge) -> Challenge:
 
 @pytest.fixture
 def team(ann: Participant, bob: Participant) -> Team:
-    """A team of ann, who owns it, and bob."""
+    """A team of ann, its owner, and bob."""
     membership.leave(bob.user, ann.team.challenge)
     return join(bob.user, ann.team.challenge, str(ann.team.code))
 
@@ -126,7 +126,7 @@ def test_who_is_removed_leaves_their_submissions(olga: Someone, ann: Participant
     assert ann.submit().status_code == 409
     with pytest.raises(TeamError, match="expired or been revoked"):
         join(ann.user, ann.team.challenge, str(code))
-    # They may come back, with what they used.
+    # They may come back, with their used quota.
     make_team(ann.user, ann.team.challenge, "again")
     assert ann.read("/api/challenges/small/phases/open/quota")["left"] == 19
     assert actions() == ["removed the participant ann"]
@@ -206,7 +206,7 @@ def test_what_a_team_used_counts_for_who_leaves_it(ann: Participant, bob: Partic
     assert bob.read(place)["left"] == 19
     join(ann.user, challenge, str(bob.team.code))
     assert bob.read(place)["left"] == 16
-    # Both move on: what each team used is counted once.
+    # Both change teams: the used quota of each team is counted once.
     membership.leave(ann.user, challenge)
     membership.leave(bob.user, challenge)
     new = make_team(ann.user, challenge, "new")

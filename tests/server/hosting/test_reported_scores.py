@@ -1,4 +1,4 @@
-"""Scores that were reported elsewhere: shown beside a leaderboard, and never part of it."""
+"""Scores reported elsewhere: shown next to a leaderboard, never part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scores tell of private references: they are rounded, and organizers are warned of small groups."""
+"""Disclosure of private references by scores: rounding, and warnings about small groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = re.compile(r"\b0\.\d{4,}")
 
 @pytest.fixture
 def precise(ann: Participant, bob: Participant) -> Participant:
-    """Two submissions on the leaderboard, whose scores have many digits."""
+    """Two submissions on the leaderboard; their scores have many digits."""
     for participant in (ann, bob):
         participant.scored(stands=True)
     Score.objects.update(value=1 / 3, low=1 / 7, high=2 / 3)
@@ -35,7 +35,7 @@ def precise(ann: Participant, bob: Participant) -> Participant:
 
 
 def _shown(who: Client, participant: Participant, references: str) -> dict[str, str]:
-    """All that has scores by a reference set, as somebody sees it."""
+    """Return all pages and responses with scores for a reference set, as seen by one client."""
     addresses = {
         "page": f"{BOARD}{references}",
         "plot": f"/small/open/plot.svg?split=val&references={references}",
@@ -75,7 +75,7 @@ def test_scores_by_private_references_are_rounded(precise: Participant) -> None:
 
 
 def _score_again(more: float) -> None:
-    """Replaces all results by ones with somewhat higher scores, as the scores of a result never change."""
+    """Replace all results by new ones with slightly higher scores, since results are immutable."""
     for result in list(Result.objects.prefetch_related("scores")):
         scores = list(result.scores.all())
         result.delete()

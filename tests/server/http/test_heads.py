@@ -150,7 +150,7 @@ def test_downloads_have_no_body(prepared: tuple[Server, str]) -> None:
     size = got.headers["Content-Length"]
     line = f"Authorization: Bearer {token}"
     assert head(server.port, place, line)[1]["Content-Length"] == size
-    # Ranges are for GET alone.
+    # Range requests work only with GET.
     status, headers = head(server.port, place, line, "Range: bytes=10-20")
     assert (status, headers["Content-Length"]) == (200, size)
     part = server.client.get(server.root + place, headers={**authorized, "Range": "bytes=10-20"})
@@ -172,7 +172,7 @@ def test_the_description_of_the_api_has_no_head() -> None:
 
 @contextmanager
 def serving(application: Callable[..., Iterable[bytes]]) -> Iterator[int]:
-    """Serve an application as the server's own; give the port."""
+    """Serve an application in the same way as the server's own; yield its port."""
     server = waitress.create_server(
         application,
         host="127.0.0.1",

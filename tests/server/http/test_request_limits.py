@@ -97,7 +97,7 @@ FORM = "Content-Type: multipart/form-data; boundary=x"
 
 
 def body(size: int) -> bytes:
-    """Return the body of a valid upload whose file has some bytes."""
+    """Return the body of a valid upload with a file of `size` bytes."""
     file = results()
     return UPLOADED % (RESULTS.encode(), file + b" " * (size - len(file)))
 

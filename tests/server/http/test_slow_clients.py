@@ -31,7 +31,7 @@ def test_many_unfinished_requests_keep_nobody_out(fresh: Server) -> None:
 
 
 def _refused(server: Server, path: str, line: str = "X-A: a") -> tuple[str, str]:
-    """The headers and the content of the answer to a request that says that it is very large."""
+    """Return the headers and content of the response to a request that declares a huge body."""
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         client.sendall(f"POST {path} HTTP/1.1\r\n{line}\r\nContent-Length: {2**40}\r\n\r\n".encode())
         with client.makefile("rb") as answer:

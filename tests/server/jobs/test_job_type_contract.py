@@ -140,7 +140,7 @@ def tell_webhook() -> Example:
 
 
 def leave_draft() -> Example:
-    """A stored file that no row names, as of an import that nobody confirmed."""
+    """Store a file without a row, like the file of an unconfirmed import."""
     name = default_storage.save(f"drafts/{uuid.uuid4().hex}", ContentFile(b"{}"))
     os.utime(default_storage.path(name), (time.time() - 100_000,) * 2)
     return recurring("tidying", lambda: "waiting" if default_storage.exists(name) else "done")

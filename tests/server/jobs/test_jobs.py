@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Greeting(handlers.Handler):
-    """Greets who a job names; a stranger can't be greeted."""
+    """Handler that greets the subject of a job and fails for "stranger"."""
 
     kind = "greeting"
     said: ClassVar[list[str]] = []

@@ -1,4 +1,4 @@
-"""Contract of leaderboards with registered columns, and with metrics whose lower scores are better."""
+"""Contract of leaderboards with registered columns and with lower-is-better metrics."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class WordErrors(MeanMetric):
 
 @pytest.fixture
 def lower_is_better(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> list[Submission]:
-    """Submissions on a leaderboard that ranks by a metric whose lower scores are better; the best is last."""
+    """Submissions on a leaderboard that ranks by a lower-is-better metric; the best one is last."""
     monkeypatch.setattr(registry.METRICS, "_values", dict(registry.METRICS._values))
     monkeypatch.setattr(registry.METRICS, "_names", dict(registry.METRICS._names))
     registry.METRICS.add({"WordErrors": WordErrors}, __name__)

@@ -1,4 +1,4 @@
-"""Leaderboards: who stands where, and who may know."""
+"""Leaderboards: ranking and visibility."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def order(found: Leaderboard) -> list[tuple[str, int | None]]:
 
 
 def seen(query: str = "") -> tuple[list[str], list[str]]:
-    """The rows in their order, by API and by page: both say the same."""
+    """Return the teams in the order of the rows, from the API and from the page."""
     by_api = [row["team"] for row in Client().get(API + query).json()["rows"]]
     page = Client().get(PAGE + query).content.decode()
     by_page = re.findall(r'class="team"[^>]*>(?:<bdi>)?([^<]*)<', page)

@@ -1,4 +1,4 @@
-"""What a leaderboard shows is made once for each of its states, and shown only to who may see it."""
+"""Cache of rendered leaderboards: one rendering per state, visible only to permitted users."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def key(*, full: bool = True, **asked: Any) -> str:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[LeaderboardQuery]:
-    """Each leaderboard that was made, in place of one that was kept."""
+    """Queries of leaderboards that were computed instead of read from the cache."""
     found: list[LeaderboardQuery] = []
     for module in (api, pages):
         make = module.leaderboard

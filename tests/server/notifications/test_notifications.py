@@ -141,7 +141,7 @@ def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Partici
         services.notify_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
-    # A later end is told again.
+    # A later deadline is announced again.
     Phase.objects.update(closes=clock.now + timedelta(days=3))
     services.notify_phases()
     assert len(mailed()["ann"]) == 2
@@ -193,7 +193,7 @@ def test_the_page_of_preferences(ann: Participant) -> None:
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes what webhooks are told."""
+    """HTTP server that records webhook deliveries."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -227,7 +227,7 @@ def receiver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def tell() -> None:
-    """Has what waits told, as a worker does."""
+    """Deliver the pending webhook events, as a worker does."""
     leases.enqueue(Job(kind="webhooks", subject="server"))
     assert worker.work_once()
 

@@ -1,4 +1,4 @@
-"""What a process of the server remembers between requests."""
+"""In-memory cache of a server process between requests."""
 
 from __future__ import annotations
 

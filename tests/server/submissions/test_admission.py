@@ -1,4 +1,4 @@
-"""What is checked before an upload is read: its size, the quota, and the turn of who sends it."""
+"""Checks before an upload is read: its size, the quota, and the upload lock of its user."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.server.processes import PROJECT
 pytestmark = pytest.mark.django_db
 
 SUBMIT = "/small/open/submit/?key=k"
-# Takes the turn of a user, says so, and ends only when it is killed.
+# Acquires the upload lock of a user, prints the result, and runs until it is killed.
 HOLDER = """
 import sys, time, django
 django.setup()
@@ -43,13 +43,13 @@ with lock_user_uploads(User(pk=int(sys.argv[2]))) as free, acquire_unpacking_slo
 
 @pytest.fixture(autouse=True)
 def no_patience(settings: Any) -> None:
-    """Who has to wait for a turn gives up at once."""
+    """Let uploads that must wait for a lock fail at once."""
     settings.TURN_SECONDS = 0
 
 
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has reading a body fail."""
+    """Make reading a request body fail."""
 
     def fail(*_: object) -> None:
         raise AssertionError("the body was read")

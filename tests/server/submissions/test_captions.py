@@ -1,4 +1,4 @@
-"""The page of captions: what organizers and teams make public, and nothing else."""
+"""The page of captions: only data that organizers and teams have made public."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def ids(query: str) -> list[int]:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """The small challenge, all of whose references are public, with objects to mention."""
+    """The small challenge with public references and objects to mention."""
     path = write_challenge(tmp_path)
     (tmp_path / "objects.json").write_text(json.dumps(OBJECTS))
     text = path.read_text().replace("public = false", "public = true")
@@ -148,7 +148,7 @@ def test_private_references_and_what_they_tell_are_not_shown(phase: Phase, ann: 
     assert "The references of val are private" in page()
     for query in ("", "?references=c2", "?references=c1", "?domain=animals"):
         assert MARKER.lower() not in page(query).lower()
-    # A search finds nothing by what is not shown.
+    # A search does not match hidden data.
     assert ids(f"?search={MARKER}") == ids(f"?search={MARKER}&where=references") == []
 
 
@@ -192,12 +192,12 @@ def test_filters_and_orders(two: list[Submission]) -> None:
     assert set(ids(f"{difference}&least=0.001")) <= {1, 3, 5}
     assert ids(f"{difference}&least=-0.0005&most=0&order=file") == [2, 4, 6]
     assert ids(f"{difference}&order=lowest")[-1] == ids(difference)[0]
-    # What is not valid is left out.
+    # Invalid parameters are ignored.
     assert ids("?order=x&score=x&system=x&domain=x&object=x&least=nan&most=x&page=x&with=x") == ids("")
 
 
 def test_the_script_and_the_server_find_the_same(two: list[Submission]) -> None:
-    """Captions that mention objects, by the rule of the script on what it is sent."""
+    """Apply the script's rule for captions that mention objects to the data sent to it."""
     found = data("?order=file")
     phrases = found["constraints"]["phrases"]
     for system, submission in enumerate(two):

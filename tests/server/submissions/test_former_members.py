@@ -1,4 +1,4 @@
-"""Quotas of who deletes their account and signs up again."""
+"""Quotas after users delete their account and sign up again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def address(user: User, email: str, *, verified: bool = True) -> None:
 
 
 class Returned(Someone):
-    """Somebody with a new account, who has not joined yet."""
+    """A user with a new account, not yet part of a challenge."""
 
     def __init__(self, name: str, *emails: str) -> None:
         super().__init__(name)
@@ -56,7 +56,7 @@ def test_a_deleted_account_has_no_new_quota(ann: Participant, clock: Clock) -> N
     assert (again.quota()["left_today"], again.quota()["left"]) == (0, 1)
     clock.now = clock.midnight
     assert (again.quota()["left_today"], again.quota()["left"]) == (1, 1)
-    # And once more: what was used before is counted once.
+    # And once more: earlier usage is counted only once.
     Submission.objects.create(team=team, phase=Phase.objects.get(), user=again.user, created=clock.now)
     again.user.delete()
     third = Returned("annie", "other@example.org")
@@ -120,7 +120,7 @@ def test_what_was_used_counts_after_the_servers_key_is_rotated(ann: Participant,
     make_team(again.user, ann.team.challenge)
     assert again.quota()["left"] == 2
     again.user.delete()
-    # Once the earlier key is forgotten, what is known by it is too.
+    # Without the earlier key, usage recorded with it is no longer recognized.
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "y" * 50, []
     third = Returned("annie", "ann@example.org")
     make_team(third.user, ann.team.challenge)

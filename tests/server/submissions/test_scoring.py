@@ -92,7 +92,7 @@ if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
 
 
 class Clock:
-    """The time; it goes on by an hour whenever a process that scores is seen to be stopped."""
+    """A clock that jumps ahead by an hour whenever it finds a stopped scoring process."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -145,7 +145,7 @@ def test_a_metric_that_fails_or_ends_its_process_fails_alone(
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
     reason, by_content = FAILURES[does]
     assert failed.failure == f"ROUGE-L {reason}"
-    # The candidates have no part in what happens before they are looked at.
+    # Failures before the candidates are read are not attributed to them.
     assert failed.by_content == (by_content and step == "candidates")
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
 
@@ -205,7 +205,7 @@ def test_scores_are_those_of_capeval(files: Files, scorer: SubmissionScorer, set
             np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])
 
 
-# Python runs this first in each process that scores: what is tokenized is written down.
+# Python runs this first in each scoring process, to record the tokenized texts.
 COUNTED = """
 import sys
 if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
@@ -268,7 +268,7 @@ def test_an_idle_process_that_ended_costs_nothing(
 
 
 def peak(scorer: SubmissionScorer, task: ScoringRequest) -> int:
-    """The most address space that a process takes for a task, in bytes."""
+    """Return the peak address space of a process for a task, in bytes."""
     assert all(outcome.scores for outcome in scorer.score(task, lambda: None))
     status = Path(f"/proc/{max(children())}/status").read_text()
     (line,) = [line for line in status.splitlines() if line.startswith("VmPeak:")]

@@ -1,4 +1,4 @@
-"""SPICE in challenges: parsed once, refused where its model is missing, never stopped while it works."""
+"""SPICE in challenges: parsed once, rejected if its model is missing, never interrupted while it works."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_scores_have_samples_and_intervals_and_only_public_ones_have_images() ->
 
 
 def test_samples_are_those_of_a_comparison(path: Path) -> None:
-    """The paired bootstrap of what is kept is that of `capeval.scoring.significance.compare`."""
+    """Stored replicates give the same paired bootstrap as `capeval.scoring.significance.compare`."""
     team = Team.objects.get()
     other = {**CAPTIONS, 1: "A cat.", 3: "A red bus drives down the street."}
     user = User.objects.get()

@@ -61,7 +61,7 @@ def with_a_zero() -> bytes:
 
 
 def lying() -> bytes:
-    """Says that it unpacks to 10 bytes, and unpacks to 5 MB."""
+    """Return a ZIP archive that declares 10 unpacked bytes and unpacks to 5 MB."""
     data = bytearray(zipped((RESULTS, b"[" + b" " * 5_000_000)))
     for mark, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<I", data, data.index(mark) + place, 10)

@@ -1,4 +1,4 @@
-"""What managers of campaigns do by their pages: who may, what each deed does, and what nobody else sees."""
+"""Pages of campaign managers: permissions, effects of each action, and confidentiality."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def campaign(olga: Someone, challenge: Challenge) -> Campaign:
 
 
 def new_form(slug: str, *, pictures: int = 0, text: str = "write-coco", **given: Any) -> dict[str, Any]:
-    """What somebody fills in for a new campaign of captions."""
+    """Return the form data of a new caption campaign."""
     lines = [json.dumps({"key": str(number), "image": f"{number}.jpg"}) for number in range(pictures)]
     files = {f"pictures/{number}.jpg": picture(640 + number) for number in range(pictures)}
     return {
@@ -136,7 +136,7 @@ def options(**given: Any) -> dict[str, Any]:
 
 
 def created(who: Someone, form: dict[str, Any], text: str = "write-coco") -> Campaign:
-    """The campaign that somebody makes by the form and its confirmation."""
+    """Create a campaign with the form and its confirmation."""
     shown = who.do(f"/new/campaign/from/{text}/", 200, **form).content.decode()
     assert not Campaign.objects.filter(slug=form["slug"]).exists()
     who.do("/new/campaign/apply/", **hidden_fields(shown))
@@ -463,7 +463,7 @@ def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
     assert list(audit(campaign)) == list(audit(writing)) == []
 
 
-# Agreement, and what it takes
+# Agreement and its requirements
 
 
 def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:

@@ -1,4 +1,4 @@
-"""What organizers do by their pages: who may, what each deed does, and what nobody sees."""
+"""Pages of organizers: permissions, effects of each action, and confidentiality."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NAMES = {"slug": "small", "phase": "open", "split": "val", "references": "c2", "
 
 
 def actions() -> list[str]:
-    """What users did; the challenge was made by a command."""
+    """Return the recorded actions of users (a command created the challenge)."""
     by_users = Action.objects.exclude(who=COMMAND_LINE).order_by("pk")
     return list(by_users.values_list("what", flat=True))
 
@@ -88,7 +88,7 @@ def hidden_fields(page: str) -> dict[str, Any]:
 
 
 def _addresses(submission: Submission, organizer: User) -> dict[str, tuple[str, dict[str, str] | None]]:
-    """Return the address of each route of organizers by its name, with what is posted to it."""
+    """Return the address and POST data of each organizer route by its name."""
     challenge = submission.challenge
     announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
     webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
@@ -227,7 +227,7 @@ def test_names_are_text(olga: Someone, challenge: Challenge) -> None:
 
 
 def _about(**changes: Any) -> dict[str, Any]:
-    """The form of texts and fields, as it is shown but for some changes."""
+    """Return the displayed form of texts and fields, with some changes."""
     return {
         "title": "A small challenge",
         "description": "Six images, to try the server with.",

@@ -1,4 +1,4 @@
-"""The pages of those who take part: who may do and see what, and what a browser can send."""
+"""Pages of participants: permissions, visibility, and invalid form data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUBMIT = "/small/open/submit/"
 
 
 def make_public() -> None:
-    """Has all of the split's references be public, so that it can be browsed."""
+    """Make all references of the split public, so that its captions can be browsed."""
     ReferenceSet.objects.update(public=True)
 
 
@@ -53,7 +53,7 @@ def by_form(someone: Participant, **fields: Any) -> Submission:
 
 
 def _sent_to(page: str) -> str:
-    """Where a page's form is sent, which its key is part of; without a form, where it would be."""
+    """Return the target of a page's form, with its key; without a form, the default target."""
     found = re.search(r'action="(\?key=[^"]+)"', page)
     return SUBMIT + (found[1] if found else "?key=none")
 
@@ -421,7 +421,7 @@ def test_a_mark_and_its_reason_are_seen_by_the_team(ann: Participant, bob: Parti
     bob.see(path, 404)
 
 
-# Who sees what
+# Visibility
 
 
 PARTS = ["", "state/", "examples/", "files/val/", "stand/", "withdraw/"]
@@ -469,7 +469,7 @@ def test_a_score_is_shown_among_those_of_its_leaderboard(ann: Participant, bob: 
     path = f"/submissions/{mine.pk}/"
     other = bob.scored(stands=True)
     Participant("cat").scored(stands=True)
-    # A strip of one or two others says less than the leaderboard.
+    # A plot of one or two other submissions shows less than the leaderboard.
     assert "placing" not in ann.see(path)
     Participant("dan").scored(stands=True)
     lower = Score.objects.get(
@@ -549,7 +549,7 @@ def test_a_teammate_sees_and_decides_too(ann: Participant) -> None:
 
 
 def with_image_scores(submission: Submission, values: list[float], name: str = "CIDEr-D") -> None:
-    """Keeps scores of our choice for the images of a submission, by all reference sets."""
+    """Store the given image scores of a submission for all reference sets."""
     for result in Result.objects.filter(submission=submission, metric=name):
         ImageScores.objects.filter(result=result).delete()
         packed = packed_image_scores(np.array(values)[:, None])

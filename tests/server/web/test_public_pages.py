@@ -45,7 +45,7 @@ def page(path: str, status: int = 200) -> str:
 
 
 def texts(html: str) -> str:
-    """What is read of a page."""
+    """Return the visible text of a page."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
@@ -158,7 +158,7 @@ def test_tabs_lead_to_the_phase_that_matters_now(phase: Phase) -> None:
         )
         other.splits.set(phase.splits.all())
     assert ("Leaderboard", "/small/open/") in _tabs(page("/small/rules/"))
-    # The page of a phase has links to those of the others that have one.
+    # The page of a phase has links to the pages of other phases.
     assert "Phase open past older" in texts(page("/small/past/"))
     phase.delete()
     assert ("Leaderboard", "/small/past/") in _tabs(page("/small/rules/"))
@@ -330,7 +330,7 @@ def test_what_fails_or_waits_is_shown(phase: Phase) -> None:
     submission.results.update(failure="CIDEr-D could not be computed")
     assert ">failed</span>" in page(BOARD)
     submission.results.all().delete()
-    # What writes and deletes results changes their submission too.
+    # Writing or deleting results also changes their submission.
     Submission.objects.update()
     html = page(BOARD)
     assert "1 submission is being scored again with version 1 of the references" in html
@@ -420,7 +420,7 @@ def test_jobs(phase: Phase) -> None:
     assert "would be scored at once" in page("/jobs/")
     for _ in range(4):
         stand(f"Secretteam {Submission.objects.count()}", state="waiting")
-    # For a human baseline, nobody waits.
+    # Human baselines do not delay submissions.
     waiting = Submission.objects.create(baseline_of=ReferenceSet.objects.get(name="c2"), algorithm="human")
     assert queue.ahead_of(waiting) == 4
     assert (
@@ -443,7 +443,7 @@ def test_addresses_and_names_do_not_meet() -> None:
             parts = re.sub(r"<[^>]*>", "<>", route).split("/")
             if parts[0] not in ("", "<>"):
                 first.add(parts[0])
-            # What has a dot, such as `kit.zip`, is no name.
+            # Names contain no dots, unlike `kit.zip`.
             elif parts[0] == "<>" and re.fullmatch(r"[\w-]+", parts[1]):
                 second.add(parts[1])
     assert {"api", "accounts", "admin", "jobs"} <= first <= NOT_CHALLENGES
