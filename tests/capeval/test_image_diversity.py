@@ -63,8 +63,18 @@ def test_the_first_captions_are_taken() -> None:
 @pytest.mark.parametrize(
     ("captions", "options", "error", "message"),
     [
-        ({1: ["a"], 2: ["b", "c"]}, {}, MismatchError, "must have at least 2 captions; image 1 is below this number"),
-        ({1: ["a", "b"]}, {"captions": 3}, MismatchError, "must have at least 3 captions; image 1 is below this number"),
+        (
+            {1: ["a"], 2: ["b", "c"]},
+            {},
+            MismatchError,
+            "must have at least 2 captions; image 1 is below this number",
+        ),
+        (
+            {1: ["a", "b"]},
+            {"captions": 3},
+            MismatchError,
+            "must have at least 3 captions; image 1 is below this number",
+        ),
         ({1: ["a", "b"]}, {"captions": 1}, OptionError, "'captions' must be an integer of at least 2"),
         ({1: ["a", "b"]}, {"similarity": "BLEU"}, OptionError, "'similarity' must be one of CIDEr-D, CIDEr"),
     ],

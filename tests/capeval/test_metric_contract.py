@@ -93,7 +93,7 @@ def check_options(name: str, metric: Metric) -> None:
         assert get_metric(text) == METRICS[text]() == metric
     signed = {each.partition("=")[0] for each in metric.options()}
     assert signed <= options.keys(), "an option of the signature has no form as text"
-    with pytest.raises(OptionError, match=f"options of {re.escape(metric.family)}"):
+    with pytest.raises(OptionError, match=f"{re.escape(metric.family)} has no option"):
         get_metric(f"{name}(no_option=1)")
     assert f"{name}(no_option=1)" not in METRICS
 

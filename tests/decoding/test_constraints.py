@@ -183,7 +183,7 @@ def test_classes_that_nobody_knows_are_refused() -> None:
     other = {"Subcategory": [{"LabelName": "/m/x"}], "LabelName": "/m/root"}
     with pytest.raises(FormatError, match=r"every label must belong to an Open Images class \(got '/m/x'\)"):
         load_hierarchy(json.dumps(other).encode(), NAMES, FORMS)
-    with pytest.raises(FormatError, match="every class must be an object with LabelName"):
+    with pytest.raises(FormatError, match="every class must be an object with 'LabelName'"):
         load_hierarchy(b'{"LabelName": "/m/root", "Subcategory": 3}', NAMES, FORMS)
 
 
@@ -407,7 +407,7 @@ def test_files_of_constraints_are_written_and_read(tmp_path: Path) -> None:
         ),
         ('[{"image_id": 1, "constraints": 3}]', "constraints must be a list"),
         ('[{"image_id": 1}]', "must have the key 'constraints'"),
-        ('[{"image_id": 1, "constraints": []}, {"image_id": 1, "constraints": []}]', "got 1 again"),
+        ('[{"image_id": 1, "constraints": []}, {"image_id": 1, "constraints": []}]', "duplicate image_id 1"),
         (
             '[{"image_id": 1, "constraints": [{"name": "x", "phrases": ["x"]},'
             ' {"name": "x", "phrases": ["y"]}]}]',

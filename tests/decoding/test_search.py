@@ -302,7 +302,7 @@ def test_options_and_constraints_that_are_none_are_refused() -> None:
         BeamSearch(start=0, end=6).search(FIRES.step, None, build_state_machine([], continues=RUN_ON))
     with pytest.raises(OptionError, match="constraint 'x' must have at least one phrase"):
         Constraint(name="x", phrases=())
-    with pytest.raises(OptionError, match="each phrase of constraint 'x' must have words"):
+    with pytest.raises(OptionError, match="each phrase of constraint 'x' must have at least one word"):
         Constraint(name="x", phrases=((frozenset(),),))
     with pytest.raises(OptionError, match="must begin with tokens that begin a word"):
         build_state_machine([Constraint(name="x", phrases=(phrase("##gy"),))], continues=RUN_ON)

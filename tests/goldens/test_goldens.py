@@ -199,7 +199,7 @@ def test_masks_hide_secrets_and_keep_scores() -> None:
 
 def test_a_route_with_an_unknown_parameter_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
-        RuntimeError, match=r"add a value for 'color' of the route 'new/<slug:color>/', or list"
+        RuntimeError, match=r"no value for parameter 'color' of the route 'new/<slug:color>/': add one"
     ):
         list(addresses(Story(Clock(), tmp_path), "new/<slug:color>/"))
 

@@ -18,7 +18,6 @@ SHARED = {
     "ShownCaptions",
     "Signature",
     "Standing",
-    "Texts",
     "Worker",
 }
 

@@ -132,7 +132,7 @@ class QualityAnswer(Schema):
     changes: list[QualityChange]
 
 
-class RuleSettings(Schema):
+class RuleChange(Schema):
     """Rules for captions.
 
     `rules` contains the levels that differ from the defaults, by rule, and the word lists `known_words` and
@@ -162,7 +162,7 @@ class Tokens(Schema):
     tokens: list[str]
 
 
-class WorkerSummary(Schema):
+class CampaignWorker(Schema):
     """A worker, identified by pseudonym.
 
     `repeats` is the number of items that were shown to the worker again, mirrored. `repeated` is how many of
@@ -183,7 +183,7 @@ class Workers(Schema):
     """A range of the workers, in the order of arrival. `count` is their total number."""
 
     count: int
-    workers: list[WorkerSummary]
+    workers: list[CampaignWorker]
 
 
 class ActionReason(Schema):
@@ -404,7 +404,7 @@ def rules(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
-def set_rules(request: HttpRequest, slug: Slug, wanted: RuleSettings) -> Any:
+def set_rules(request: HttpRequest, slug: Slug, wanted: RuleChange) -> Any:
     """Set the rules for captions, as a new version of the texts.
 
     Existing answers keep the rules under which they were written.
@@ -533,7 +533,7 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -
     return {"answers": moderation.unblock(token_of(request).user, exclusion, why.reason)}
 
 
-@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerSummary, (403, 404, 422): Problem})
+@router.post("/{slug}/workers/{pseudonym}/resume", response={200: CampaignWorker, (403, 404, 422): Problem})
 def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -> Any:
     """Resume a worker after a pause for failed attention checks."""
     worker = _get_worker(_get_campaign(request, slug), pseudonym)

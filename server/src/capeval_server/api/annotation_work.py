@@ -138,7 +138,7 @@ class Answer(Schema):
     reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 
-class AnswerOutcome(Schema):
+class AnswerReceipt(Schema):
     """Outcome of an answer.
 
     `outcome` is "stored", "surplus" if the answer is not needed, or "answered" if a different answer is
@@ -349,7 +349,7 @@ def renew(request: HttpRequest, slug: Slug) -> Any:
     return Status(204, None)
 
 
-@router.post("/items/{lease}/answer", response={200: AnswerOutcome, (403, 404, 409, 422): Problem})
+@router.post("/items/{lease}/answer", response={200: AnswerReceipt, (403, 404, 409, 422): Problem})
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     """Answer an item, or revise the answer while its batch is the latest.
 
