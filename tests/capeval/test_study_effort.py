@@ -173,6 +173,6 @@ def test_the_command_shows_the_forecast(tmp_path: Path) -> None:
     rows = "".join(f"{n},a,{int(n % 3 == 0)},{int(n % 4 == 0)},\n" for n in range(60))
     pilot.write_text("image_id,caption,rating_1,rating_2,rating_3\n" + rows)
     shown = run(1000, "--votes", 11, "--curtail", "--pilot", pilot)
-    assert "People say yes in 29.2 %" in shown
+    assert "Assumed: 29.2 % yes answers" in shown
     with pytest.raises(CapevalError, match="can't be combined with '--pilot'"):
         run(1000, "--pilot", pilot, "--yes", 0.5)

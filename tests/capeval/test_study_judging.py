@@ -242,7 +242,7 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
     )
     out = tmp_path / "out"
     shown = run("judging", f"M1={m1}", f"M2={m2}", "--samples", 50, "--release", "r1", "-o", out)
-    assert "M2: part of the images where most take the caption for a person's" in shown
+    assert "M2: share of images with a majority for a caption written by a person" in shown
     points = [line.split() for line in shown.splitlines() if line[:1] in ("1", "2", "3")]
     assert points == [
         ["1", "good", "5", "5", "10"],

@@ -646,7 +646,7 @@ def test_a_token_is_shown_once_and_stored_hashed(signed_in: Client, ann: User) -
     assert (token.user, token.name, token.scope) == (ann, "laptop", "submit")
     assert _asks(text) == 200
     answer = signed_in.post(f"/tokens/{token.pk}/revoke/", follow=True)
-    assert "laptop is revoked" in answer.content.decode()
+    assert "laptop has been revoked" in answer.content.decode()
     assert _asks(text) == 401
     assert signed_in.post(f"/tokens/{token.pk}/revoke/").status_code == 404
     assert make_token(signed_in) != ""

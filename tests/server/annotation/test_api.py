@@ -233,7 +233,7 @@ def test_files_that_are_wrong(staff: Program) -> None:
             "items.jsonl, line 1: 0: an item of the task type triplet must not have",
         ),
         (FILE, [{**item, "by": "x"}], "items.jsonl, line 1: 0: unknown part 'by' (allowed: reference, "),
-        (FILE, [{**item, "first": ""}], "items.jsonl, line 1: 0: 'first' must be a text"),
+        (FILE, [{**item, "first": ""}], "items.jsonl, line 1: 0: 'first' must be a non-empty text"),
         (FILE, [{"key": 0}], "items.jsonl, line 1: 0: missing part 'reference'"),
         (FILE, [{**item, "key": ""}], "items.jsonl, line 1: 'key' must be a printable text"),
         (FILE, [{**item, "expected": "x"}], "items.jsonl, line 1: 0: 'expected' must be a JSON object"),

@@ -158,7 +158,7 @@ def test_wins_are_columns_too(challenge: Challenge, phase: Phase, tmp_path: Path
     assert [column.question for column in found] == ["wins", "Bradley-Terry"]
     assert [row.system for row in rows_of(found)][:2] == ["Human", "good"]
     text = Client().get("/small/judgments/").content.decode()
-    assert "Part of its pairs that the system wins" in text
+    assert "Share of its pairs that the system wins" in text
     # Pairs of one writer alone say nothing of systems.
     other = campaign_of(
         "pairwise", [{"key": "1", "first": "a", "second": "b", "first_by": "human", "second_by": "human"}], 1

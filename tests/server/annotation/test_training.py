@@ -171,8 +171,8 @@ def test_items_of_the_training_in_a_file() -> None:
         ({"training": True}, "requires 'expected'"),
         ({**plain, "training": "yes"}, "must be true or false"),
         ({**plain, "training": False}, "requires 'training'"),
-        ({**plain, "explanation": ""}, "'explanation' must be a text"),
-        ({**plain, "explanation": 1}, "'explanation' must be a text"),
+        ({**plain, "explanation": ""}, "'explanation' must be a non-empty text"),
+        ({**plain, "explanation": 1}, "'explanation' must be a non-empty text"),
     ]
     for more, message in wrong:
         with pytest.raises(CampaignError, match=message):

@@ -246,7 +246,7 @@ def test_a_campaign_file_names_a_quiz(tmp_path: Path) -> None:
         ({"quiz": "A dog.", "expected": {"choice": "breaks"}}, "'quiz' requires 'training'"),
         ({"quiz": "A dog.", "training": True}, "'training' requires 'expected'"),
         ({"quiz": "A dog.", "training": True, "expected": {"choice": "no"}}, "one of breaks, keeps"),
-        ({"quiz": " ", "training": True, "expected": {"choice": "keeps"}}, "'quiz' must be a text"),
+        ({"quiz": " ", "training": True, "expected": {"choice": "keeps"}}, "'quiz' must be a non-empty text"),
         ({"quiz": "A dog.", "image": "a.jpg"}, "must not have an 'image'"),
         ({"quiz": "A dog.", "keywords": []}, "unknown part 'keywords'"),
         ({"image": "a.jpg", "training": True}, "'training' requires 'expected'"),

@@ -81,7 +81,7 @@ def test_what_is_wrong_is_named(path: Path, old: str, new: str, message: str) ->
 
 def test_references_must_have_the_same_images(path: Path) -> None:
     (path.parent / "references_c1.json").write_text('{"1": ["a"]}')
-    with pytest.raises(ChallengeError, match=r"references_c1\.json: 5 images .* without references"):
+    with pytest.raises(ChallengeError, match=r"references_c1\.json: 5 images .* missing references"):
         import_challenge(path)
 
 
@@ -211,7 +211,7 @@ def test_a_baseline_follows_the_metrics(path: Path) -> None:
 
 def test_human_captions_are_checked_like_uploads(path: Path) -> None:
     (path.parent / "human.json").write_bytes(results({1: "A dog."}))
-    with pytest.raises(ChallengeError, match=r"'human\.json': 5 images \(2, 3, 4, 5, 6\) are without a cap"):
+    with pytest.raises(ChallengeError, match=r"'human\.json': 5 images \(2, 3, 4, 5, 6\) are missing a cap"):
         import_challenge(path)
     assert not Challenge.objects.exists()
 

@@ -69,7 +69,7 @@ def test_the_page_lists_images(path: Path) -> None:
 
 
 def test_pages_of_images(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capeval_server.web.public.images._PAGE", 4)
+    monkeypatch.setattr("capeval_server.web.public.images._PER_PAGE", 4)
     import_challenge(path)
     assert re.findall(r'<th scope="row">(\d+)</th>', page("/small/images/val/?page=2")) == ["5", "6"]
     for wrong in ("0", "3", "x", "٣", "9" * 30):
@@ -133,8 +133,8 @@ def test_importing_again_changes_or_removes_the_list(path: Path) -> None:
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (IMAGES[1:], r"images\.json: image 2 is without an entry in the list"),
-        ([*IMAGES, ImageInfo(id=9)], r"images\.json: image 9 is not of split 'val'"),
+        (IMAGES[1:], r"images\.json: image 2 is missing an entry in the list"),
+        ([*IMAGES, ImageInfo(id=9)], r"images\.json: image 9 is not in split 'val'"),
     ],
 )
 def test_other_images_are_refused(path: Path, images: list[ImageInfo], message: str) -> None:

@@ -125,7 +125,7 @@ def test_a_human_baseline_of_a_part_has_captions_of_that_part(path: Path) -> Non
         (
             "partial = true",
             "partial = false",
-            r"references_c1\.json: 4 images \(1, 2, 4, 5\) are without references",
+            r"references_c1\.json: 4 images \(1, 2, 4, 5\) are missing references",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_refused(path: Path, old: str, new: str, message: s
 
 def test_images_outside_of_the_split_are_refused(path: Path) -> None:
     (path.parent / "references_c1.json").write_text(json.dumps({**PART, "99": ["A cat."]}))
-    message = r"references_c1\.json: image 99 is not of split 'val'"
+    message = r"references_c1\.json: image 99 is not in split 'val'"
     with pytest.raises(ChallengeError, match=message):
         import_challenge(path)
 

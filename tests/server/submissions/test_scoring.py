@@ -73,7 +73,7 @@ import os, signal, sys
 from pathlib import Path
 if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
     from capeval.metrics.registry import get_metric
-    metric, place = type(named("ROUGE-L")), Path({place!r})
+    metric, place = type(get_metric("ROUGE-L")), Path({place!r})
     kernel = metric.kernel
     def disturb():
         if not place.exists():

@@ -161,7 +161,7 @@ def test_valid_uploads() -> None:
 
 
 def test_a_file_named_zip_that_is_none() -> None:
-    with pytest.raises(UploadError, match=r"^the file is not a zip \(it begins with b'\[{\"image'\)$"):
+    with pytest.raises(UploadError, match=r"^the file is not a zip \(it starts with b'\[{\"image'\)$"):
         read_upload("mine.ZIP", [results()], [SPLIT])
 
 
