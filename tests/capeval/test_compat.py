@@ -444,7 +444,7 @@ def test_install(before: str, message: str) -> None:
     )
     code += "import pycocoevalcap.eval as e; assert e.Meteor is meteor.Meteor is capeval.compat.Meteor; "
     # The words of METEOR are in the real package, whose folder is still found.
-    code += "from capeval.resources.installed_files import installed_folders as f; "
+    code += "from capeval.resources.installed_files import find_installed_folders as f; "
     code += "assert (f()[0] / 'meteor').is_dir()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert message in done.stderr

@@ -267,7 +267,7 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(json.dumps({str(image): text for image, text in enumerate(captions)}))
     shown = run("correlation", references, out / "human.csv", *files, "--metrics", "ROUGE-L")
-    assert "Without captions to score: Human, Random" in shown
+    assert "Not scored, without captions: Human, Random" in shown
     rows = [line.split()[:6] for line in shown.splitlines() if "ROUGE-L" in line]
     assert rows == [[question, "r1", "3", "ROUGE-L", "1.000", "1.000"] for question in ("M1", "M2")]
 

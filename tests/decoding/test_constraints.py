@@ -411,7 +411,7 @@ def test_files_of_constraints_are_written_and_read(tmp_path: Path) -> None:
         (
             '[{"image_id": 1, "constraints": [{"name": "x", "phrases": ["x"]},'
             ' {"name": "x", "phrases": ["y"]}]}]',
-            "got 'x' again",
+            "duplicate name 'x'",
         ),
     ):
         with pytest.raises(FormatError, match=message):

@@ -11,10 +11,7 @@ LEFT_OUT = ("src/capeval/compat/", "/migrations/")
 SHARED = {
     "Agreement",
     "Answers",
-    "Block",
-    "Removal",
     "Report",
-    "Reported",
     "ShownCaptions",
     "Signature",
     "Standing",

@@ -77,8 +77,9 @@ def test_packages_are_folders_of_the_layout() -> None:
         "src/capeval/tokenizers.py": "src/capeval",
         "src/capeval/metrics/bleu.py": "src/capeval/metrics",
         "server/src/capeval_server/web/public/home.py": "server/src/capeval_server/web",
-        "docs/reference/library.md": "docs",
-        "docs/server/host-a-challenge.md": "docs/guides",
+        "docs/reference/library.md": "docs/reference",
+        "docs/index.md": "docs",
+        "docs/server/host-a-challenge.md": "docs/server",
         "README.md": ".",
         "scripts/wheels.py": "scripts",
     }

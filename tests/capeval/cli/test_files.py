@@ -144,7 +144,7 @@ def test_studies_and_frequencies_read_the_same_files(files: Path) -> None:
     assert output("score", *arguments, "--frequencies", files / "references.csv").split() == plain.split()
     # Both metrics rank all references equally here; the error proves that the file was read.
     read = run("study", "ranking", files / "references.csv")
-    assert b"must be an image whose references both metrics tell apart" in read.stderr
+    assert b"no image has references with different scores by both metrics" in read.stderr
     assert run("study", "ranking", "-", input=(files / "references.csv").read_bytes()).stderr == read.stderr
 
 

@@ -488,7 +488,7 @@ def test_two_packages_with_the_same_name(packages: Path, monkeypatch: pytest.Mon
     write_package(packages, "capeval_broken", source, "broken = capeval_broken:BrokenTask")
     invalidate_caches()
     forget_plugins(monkeypatch)
-    with pytest.raises(OptionError, match=r"got 'grammar' from capeval-\w+, and 'grammar' from capeval-\w+"):
+    with pytest.raises(OptionError, match=r"'grammar' from capeval-\w+, 'grammar' from capeval-\w+"):
         list(TASKS)
 
 

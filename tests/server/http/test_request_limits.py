@@ -327,7 +327,7 @@ def test_every_operation_that_takes_files_accepts_uploads() -> None:
     operations = [found for found in api.urls[0] if isinstance(found, URLPattern)]
     marked = {found.name for found in operations if hasattr(found.callback, "accepts_uploads")}
     assert {"submit", "add_picture", "import_reported_scores", "create"} <= marked
-    assert marked <= accepting | {"delete_reported"}
+    assert marked <= accepting | {"delete_reported_scores"}
 
 
 def uploading(patterns: list[Any], start: str = "/") -> Iterator[tuple[str, bool]]:
