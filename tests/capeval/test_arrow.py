@@ -154,9 +154,7 @@ def test_rows_are_counted_over_all_batches() -> None:
 
 def test_one_row_an_image_where_that_is_asked_for() -> None:
     table = pa.table({"image_id": [7, 5, 7], "caption": ["a", "b", "c"]})
-    with pytest.raises(
-        FormatError, match=r"row 2: image_id must be different .*got 7, as in row 0\)"
-    ) as caught:
+    with pytest.raises(FormatError, match=r"row 2: duplicate image_id 7 \(first seen in row 0\)") as caught:
         _native.ArrowTable(table.__arrow_c_stream__()).captions("image_id", "caption", is_single=True)
     assert (caught.value.kind, caught.value.entry, caught.value.field) == (
         "DuplicateImage",
@@ -172,7 +170,7 @@ def test_a_stream_that_breaks_off() -> None:
         yield pa.record_batch([[1], ["a"]], schema=schema)
         raise ValueError("the disk is gone")
 
-    with pytest.raises(CaptionError, match=r"the table can't be read \(.*the disk is gone"):
+    with pytest.raises(CaptionError, match=r"cannot read the table \(.*the disk is gone"):
         References(pa.RecordBatchReader.from_batches(schema, batches()))
 
 

@@ -185,7 +185,7 @@ def test_files_that_are_something_else(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=message):
             load_boxes(path)
     for text, message in [
-        ("ImageID,Rotation\na,0\na,0\n", "line 3: .*'a' again"),
+        ("ImageID,Rotation\na,0\na,0\n", "line 3: duplicate 'ImageID' 'a'"),
         ("ImageID,Rotation\na,left\n", "line 2: .*degrees or empty .got 'left'"),
     ]:
         path.write_text(text)

@@ -18,7 +18,7 @@ from capeval.resources import compiled_files, installed_files, meteor
 from tests.waiting import PATIENCE
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import ensure_tables; "
-OPEN += "print(compiled_tables(pathlib.Path(sys.argv[1])))"
+OPEN += "print(ensure_tables(pathlib.Path(sys.argv[1])))"
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
         raise PermissionError(f"{path} is read-only")
 
     # Permissions would not stop root.
-    monkeypatch.setattr(compiled_files, "written_whole", refuse)
+    monkeypatch.setattr(compiled_files, "atomic_write", refuse)
     assert meteor.ensure_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 
@@ -181,7 +181,7 @@ def test_the_variable_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv(compiled_files.CACHE, str(tmp_path / "other"))
     assert compiled_files.cache_folder() == tmp_path / "other"
     monkeypatch.setenv(compiled_files.CACHE, "")
-    with pytest.raises(OptionError, match=r"CAPEVAL_CACHE must be a folder \(got nothing\)"):
+    with pytest.raises(OptionError, match=r"CAPEVAL_CACHE must be a folder \(got an empty value\)"):
         compiled_files.cache_folder()
 
 
@@ -224,7 +224,7 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
                 return path
         return installed_files.find_installed_file(name, purpose)
 
-    monkeypatch.setattr(meteor, "installed_file", find)
+    monkeypatch.setattr(meteor, "find_installed_file", find)
 
 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

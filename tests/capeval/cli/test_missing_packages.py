@@ -224,9 +224,9 @@ def _command(module: str) -> str:
     """The command that is named if a module is missing, in an interpreter in which it is."""
     code = (
         "import sys\n"
-        "from capeval._internal.optional_packages import missing_package\n"
+        "from capeval._internal.optional_packages import make_missing_package_error\n"
         "sys.modules[sys.argv[1]] = None\n"
-        "print(str(missing_package('', ModuleNotFoundError(name=sys.argv[1]))).partition(': ')[2])"
+        "print(str(make_missing_package_error('', ModuleNotFoundError(name=sys.argv[1]))).partition(': ')[2])"
     )
     command = [sys.executable, "-c", code, module]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)

@@ -114,7 +114,7 @@ def test_scoring_goes_on_where_the_cache_cannot_be_written(files: Path) -> None:
         output("score", files / "references.json", files / "a.json", "-m", "METEOR", "-f", "csv").encode(),
     )
     (warning,) = done.stderr.decode().splitlines()
-    assert warning.startswith(f"capeval: warning: {files / 'a.json' / 'cache'}")
+    assert warning.startswith(f"capeval: warning: cannot write {files / 'a.json' / 'cache'}")
     (folder,) = re.findall(r"word tables are in (\S+) until", warning)
     assert not Path(folder).exists()
 
