@@ -80,9 +80,9 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
 
     The authors' files are `consensus_abstract.mat` and `consensus_pascal.mat`. Each row of the file is a
     triplet: sentences A, B and C and a rating, 1 if most people found B closer to A and -1 if most found C
-        closer. The triplets of a pair are consecutive rows. B in the file is the sentence
-    in the authors' second file of candidates (`candsC`), and C the sentence in the first. In the result, as
-    in the paper, `first` is the authors' B.
+    closer. The triplets of a pair are consecutive rows. B in the file is the sentence in the authors' second
+    file of candidates (`candsC`), and C the sentence in the first. In the result, as in the paper, `first`
+    is the authors' B.
 
     Args:
         triplets: The path of the MATLAB file, or its bytes.
