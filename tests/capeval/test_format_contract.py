@@ -102,7 +102,7 @@ def test_plugins_do_not_change_how_files_are_read(tmp_path: Path) -> None:
     own = [kind for name, kind in FORMATS.items() if name != "toy captions"]
     assert [kind.priority for kind in own] != []
     assert len({kind.priority for kind in own}) == len(own)
-    with pytest.raises(FormatError, match="supported formats for references: .*toy captions"):
+    with pytest.raises(FormatError, match=r"supported formats for references: .*toy captions"):
         capeval.load_references(b"nothing that is known", name="captions")
     with pytest.raises(FormatError, match="line 2"):
         capeval.load_references(b"toy captions\n1 A dog.\n", name="captions")

@@ -612,7 +612,8 @@ def test_demo_shows_the_paper_beside_it_and_writes_a_report(
 ) -> None:
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
     text = output("demo", "--output", tmp_path / "d\xe9mo", env=ascii_only)
-    table = [line.split() for line in text.splitlines() if line.startswith(("System", "One human", "Published human scores ("))]
+    starts = ("System", "One human", "Published human scores (")
+    table = [line.split() for line in text.splitlines() if line.startswith(starts)]
     scores = dict(zip(table[0][1:], table[1][-len(table[0][1:]) :], strict=True))
     # With one caption of five held out; the paper's test set had one more, and gives the row below.
     assert float(scores["BLEU-4"]) == pytest.approx(0.194, abs=0.003)
