@@ -70,7 +70,7 @@ def _characters(caption: str) -> list[str]:
 
 def test_the_default_metrics_are_those_of_coco(loaded: Any) -> None:
     assert capeval.metrics.DEFAULT == ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
-    assert "COCO server by default" in loaded.inputs_description
+    assert "by default the metrics of the COCO" in loaded.inputs_description
 
 
 def test_errors_are_those_of_capeval(loaded: Any) -> None:
