@@ -134,7 +134,7 @@ class Visitor(Reader):
 
     def choose_file(self, label: str, name: str, content: bytes) -> None:
         """Choose a file to upload."""
-        self.tab_to(self.page.get_by_label(label, exact=True))
+        self.tab_to(self.page.get_by_label(re.compile(rf"^{re.escape(label)}\b")))
         with self.page.expect_file_chooser() as chooser:
             self.page.keyboard.press("Space")
         chooser.value.set_files({"name": name, "mimeType": "application/json", "buffer": content})
