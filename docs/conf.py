@@ -93,7 +93,17 @@ class DarkPictures(SphinxTransform):
                 light.parent.insert(light.parent.index(light) + 1, dark)
 
 
+def name_toggles(app: Sphinx, error: Exception | None) -> None:
+    """Name the toggles of nested pages, which the theme writes without a name for screen readers."""
+    for page in Path(app.outdir).rglob("*.html") if error is None else ():
+        text = page.read_text(encoding="utf-8")
+        named = text.replace("<summary><span", '<summary aria-label="Show subpages"><span')
+        if named != text:
+            page.write_text(named, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the transform."""
     app.add_transform(DarkPictures)
+    app.connect("build-finished", name_toggles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
