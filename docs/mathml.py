@@ -14,7 +14,7 @@ def _visit_inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def _visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
-    # A wide formula scrolls on a phone; only what can be focused can be scrolled by keyboard.
+    # A wide formula scrolls on a phone. Keyboards can only scroll elements that can have the focus.
     self.body.append(f'<div class="formula" tabindex="0">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 

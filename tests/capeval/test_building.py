@@ -129,7 +129,9 @@ def test_versions_do_not_change(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="must contain files and their sha256"):
         verify(target)
     (target / "manifest.json").unlink()
-    with pytest.raises(FormatError, match=r"manifest\.json: a version must have a manifest .*not completed"):
+    with pytest.raises(
+        FormatError, match=r"manifest\.json: a version must have a manifest .*freeze a new version"
+    ):
         verify(target)
 
 

@@ -200,8 +200,8 @@ WRONG_NGRAMS: list[tuple[Callable[[], object], str]] = [
         lambda: pa.table({"ngram": ["a"], "images": pa.array([2**63], pa.uint64())}),
         r"'images' must have the type int64 \(.*9223372036854775808 not in range",
     ),
-    (lambda: _ngrams(("a", 1), (None, 1)), r"row 2 must have an? 'ngram' \(got null\)"),
-    (lambda: _ngrams(("a", 1), ("b", None)), r"row 2 must have an? 'images' \(got null\)"),
+    (lambda: _ngrams(("a", 1), (None, 1)), r"row 2 must have a value in 'ngram' \(got null\)"),
+    (lambda: _ngrams(("a", 1), ("b", None)), r"row 2 must have a value in 'images' \(got null\)"),
     (lambda: _ngrams(("a", 1), ("a  b", 1)), r"row 2 must have one to four words .*\(got 'a  b'\)"),
     (lambda: _ngrams(("a b c d e", 1)), r"row 1 must have one to four words"),
     (lambda: _ngrams(("a", 1), ("", 1)), r"row 2 must have one to four words .*\(got ''\)"),
@@ -337,7 +337,7 @@ def _without(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
 WRONG_SUMS: list[tuple[Callable[[pa.Table], object], str]] = [
     (lambda table: table.slice(1), r"must have at least one row \(got none\)"),
     (lambda table: table.drop_columns(["sums"]), r"must have the columns .* \(got 'images', "),
-    (lambda table: _without(table, "images", [None]), r"row 0 must have an? 'images'"),
+    (lambda table: _without(table, "images", [None]), r"row 0 must have a value in 'images'"),
     (lambda table: _without(table, "sums", [[1.0]]), r"row 0 must have \d+ 'sums' \(got 1\)"),
     (lambda table: _without(table, "scored", ["{"]), r"cannot read the metrics of row 0"),
     (
@@ -399,7 +399,7 @@ WRONG_ROWS: list[tuple[Callable[[pa.Table], object], type[CapevalError], str]] =
     (
         lambda table: _without(table, "rouge_l", [[1.0, 1.0], None]),
         FormatError,
-        r"row 1 must have an? 'rouge_l'",
+        r"row 1 must have a value in 'rouge_l'",
     ),
     (
         lambda table: _without(table, "rouge_l", [[1.0, 1.0], [1.0]]),

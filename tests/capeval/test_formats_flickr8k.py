@@ -66,7 +66,7 @@ def test_the_last_caption_of_an_image_is_not_taken() -> None:
 def test_the_first_line_says_which_file_it_is() -> None:
     assert load_flickr8k(EXPERTS, CAPTIONS)[1].values.shape == (1, 3)
     assert load_flickr8k(CROWD, CAPTIONS)[1].values.shape == (3, 1)
-    with pytest.raises(FormatError, match=r"line 1 must have three ratings .*; or the share .*got 9, 9, 9"):
+    with pytest.raises(FormatError, match=r"line 1 must have three ratings .*, or the share .*got 9, 9, 9"):
         load_flickr8k(b"a.jpg\tb.jpg#0\t9\t9\t9\n", CAPTIONS)
 
 

@@ -69,6 +69,14 @@ def test_the_database_is_of_this_version(restored: Server) -> None:
     restored.run("migrate")
 
 
+def test_token_scopes_are_renamed(restored: Server) -> None:
+    program = "from capeval_server.accounts.models import Token\n"
+    program += "print(sorted(Token.objects.exclude(name='later').values_list('scope', flat=True).distinct()))"
+    scopes = restored.python(program)
+    assert "organize" in scopes
+    assert "organise" not in scopes
+
+
 @pytest.mark.parametrize("phase", SCORES)
 def test_leaderboards(restored: Server, organizer: str, phase: str) -> None:
     rows = restored.see(organizer, f"{PHASES}/{phase}/{BOARD}")["rows"]

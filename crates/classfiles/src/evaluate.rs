@@ -347,7 +347,7 @@ impl Evaluator {
         }
     }
 
-    /// Calls a method of an object whose own code is run.
+    /// Interprets the bytecode of an object's method.
     fn call_own(
         &mut self,
         instruction: u8,

@@ -26,7 +26,7 @@ const AMERICANIZE: &str = "edu/stanford/nlp/process/Americanize";
 const PRONOUNS: &str = "edu/stanford/nlp/dcoref/Dictionaries";
 const QUANTIFIERS: &str = "edu/stanford/nlp/scenegraph/SemanticGraphEnhancer";
 const TUPLE_FILTER: &str = "edu/anu/spice/TupleFilter";
-/// Classes whose static code is run when another class needs it.
+/// Classes with static initializers that run when another class needs them.
 const OPENED: [&str; 5] = [RELATIONS, RELATION, WORD_PATTERNS, HEAD_FINDER, LANGUAGE];
 
 /// The three jars of the reference implementation, as bytes.

@@ -229,7 +229,7 @@ impl Tree {
         self.first_child(node).is_none()
     }
 
-    /// Returns whether a node is a tag, whose only child is a leaf.
+    /// Returns whether a node is a tag: its only child is a leaf.
     #[inline]
     pub fn is_preterminal(&self, node: NodeId) -> bool {
         self.only_child(node).is_some_and(|child| self.is_leaf(child))

@@ -60,7 +60,7 @@ impl<B: AsRef<[u8]>> Synonyms<B> {
     /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if the content differs from what was compiled.
+    /// [`TableError::Checksum`] if the content differs from the compiled tables.
     pub fn verify(&self) -> Result<(), TableError> {
         self.0.verify()
     }
@@ -153,7 +153,7 @@ impl<B: AsRef<[u8]>> Tables<B> {
     /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if the content differs from what was compiled.
+    /// [`TableError::Checksum`] if the content differs from the compiled tables.
     pub fn verify(&self) -> Result<(), TableError> {
         self.file.verify()
     }

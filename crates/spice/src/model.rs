@@ -96,7 +96,7 @@ impl<B: AsRef<[u8]>> Model<B> {
     /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// Returns a [`TableError`] if the content differs from what was compiled.
+    /// Returns a [`TableError`] if the content differs from the compiled tables.
     pub fn verify(&self) -> Result<(), TableError> {
         self.file.verify()
     }

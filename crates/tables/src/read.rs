@@ -87,7 +87,7 @@ impl<B: AsRef<[u8]>> TableFile<B> {
     /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if the content differs from what was written.
+    /// [`TableError::Checksum`] if the content differs from the written file.
     pub fn verify(&self) -> Result<(), TableError> {
         let header = FIXED_HEADER + DIRECTORY_ENTRY * self.sections.len();
         let found = crc32fast::hash(self.bytes.as_ref().get(header..).unwrap_or_default());

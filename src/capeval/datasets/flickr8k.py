@@ -67,7 +67,7 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
             return _parse_expert(rows, texts, own=False)
         if _parse_share(first.numbers) is not None:
             return _parse_crowdflower(rows, texts)
-        expected = "three ratings from 1 to 4; or the share of yes, the number of yes and the number of no"
+        expected = "three ratings from 1 to 4, or the share of yes, the number of yes and the number of no"
         raise make_line_error(first.line, expected, ", ".join(first.numbers))
 
 

@@ -91,7 +91,8 @@ def verify(folder: str | Path) -> int:
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
-            "a version must have a manifest (got none; freezing it was not completed)",
+            "a version must have a manifest (got none; it was deleted, or freezing was interrupted);"
+            " restore it, or freeze a new version",
             kind=FormatErrorKind.MISSING,
             path=manifest,
         ) from None

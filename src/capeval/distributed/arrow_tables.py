@@ -84,7 +84,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
             raise wrong(f"{what}: column {name!r} must have the type {kind} ({error})", field=name) from None
     if found.null_count:
         row = next(row for row, valid in enumerate(found.is_valid().to_pylist()) if not valid)
-        raise wrong(f"{what}: row {row} must have a {name!r} (got null)", field=name, row=row)
+        raise wrong(f"{what}: row {row} must have a value in {name!r} (got null)", field=name, row=row)
     return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
 
 

@@ -34,7 +34,7 @@ def build_statistics_table(report: Report) -> pa.Table:
     The columns are `image_id`; the list of each metric's statistics, such as `bleu` and `cider_d`;
     `references`, the number of references; `digest`, a fingerprint of the image and its references; and
     `settings`, a fingerprint of the metrics with their options, document frequencies and tokenizer. All
-    engines support these names and types. Tables of parts can be concatenated for `report_of`.
+    engines support these names and types. Tables of parts can be concatenated for `build_report`.
 
     Args:
         report: The scores of a part of the images.

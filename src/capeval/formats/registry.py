@@ -136,7 +136,7 @@ def _describe_supported(role: Role) -> str:
     readers = {Role.REFERENCES: "references", Role.CANDIDATES: "candidates"}
     kinds = [kind for kind in _list_formats() if getattr(kind, readers[role]) is not None]
     names = ", ".join(kind.name for kind in kinds)
-    return f"supported formats for {role}: {names}; see docs/reference/formats.md"
+    return f"supported formats for {role}: {names}"
 
 
 def _make_unsupported_error(kind: CaptionFormat, role: Role) -> FormatError:

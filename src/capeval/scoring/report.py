@@ -39,7 +39,7 @@ class Report:
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
         signatures: The reproducibility signature of each metric's scores, by the metric's key
-            (`metric_keys`).
+            (`list_metric_keys`).
         scores: Each metric with its `Scores`, which include the statistics.
         intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
         unscored: The images that a metric could not score and excludes from its corpus scores, with the

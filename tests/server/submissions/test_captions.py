@@ -245,7 +245,7 @@ def test_constraints_in_files(written: Path) -> None:
     objects = written.parent / "objects.json"
     import_challenge(written)
     objects.write_text(json.dumps([{"image_id": 99, "constraints": []}]))
-    with pytest.raises(ChallengeError, match=r"objects.json: .*99.* not of split 'val'"):
+    with pytest.raises(ChallengeError, match=r"objects.json: .*99.* not in split 'val'"):
         import_challenge(written)
     objects.write_text(json.dumps([{"image_id": 1, "constraints": [{"name": "dog", "phrases": []}]}]))
     with pytest.raises(Exception, match=r"objects.json: .*phrases must be a list of strings"):

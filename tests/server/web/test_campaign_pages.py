@@ -373,7 +373,7 @@ def test_states(campaign: Campaign, olga: Someone) -> None:
         olga, "/small/organize/trail/"
     )
     olga.do(f"{ROOT}state/", state="draft")
-    assert "a campaign that is open can only become" in see(olga, ROOT)
+    assert "Nothing changed: a campaign that is open can only become" in see(olga, ROOT)
 
 
 def test_progress(campaign: Campaign, olga: Someone) -> None:

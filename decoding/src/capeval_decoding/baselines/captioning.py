@@ -79,7 +79,7 @@ def caption_images(
     """Yield the captions of images, one image at a time.
 
     Args:
-        begin: Returns the step function and the initial state of an image, like `updown_step`.
+        begin: Returns the step function and the initial state of an image, like `make_updown_step`.
         images: Image ids.
         vocabulary: Vocabulary of the model.
         search: Beam search with its options.

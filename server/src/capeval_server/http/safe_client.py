@@ -63,7 +63,7 @@ def open_connection(url: str, seconds: float) -> PublicHTTPConnection:
     """Return a connection for a URL; it connects with the first request.
 
     Args:
-        url: A URL that `problem_of` accepts.
+        url: A URL that `find_url_problem` accepts.
         seconds: The timeout of connecting and of each read, in seconds.
     """
     parts = urlsplit(url)

@@ -84,8 +84,8 @@ def compute_difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatA
     The errors come from the curvature of the likelihood.
 
     Args:
-        wins: The table of wins, as in `bradley_terry`.
-        strengths: The strengths from `bradley_terry`.
+        wins: The table of wins, as in `fit_bradley_terry`.
+        strengths: The strengths from `fit_bradley_terry`.
     """
     games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
     np.fill_diagonal(games, 0)

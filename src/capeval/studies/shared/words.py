@@ -109,8 +109,8 @@ def tokenize_texts(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]
 def stem_texts(texts: Iterable[str]) -> dict[str, str]:
     """Return the stems of the words of each different text, as compared by CIDEr.
 
-    Texts are results of `words_of`. The native module does not return CIDEr's stems, so other metrics get
-    theirs from snowballstemmer, which has the same algorithm.
+    Texts are results of `tokenize_texts`. The native module does not return CIDEr's stems, so other metrics
+    get theirs from snowballstemmer, which has the same algorithm.
 
     Raises:
         DependencyError: snowballstemmer is not installed.

@@ -356,7 +356,7 @@ def split_file(release: Release, split: str) -> tuple[str, bytes]:
 
     Args:
         release: The release.
-        split: One of `splits_of`.
+        split: One of `list_splits`.
 
     Raises:
         CampaignError: The release has no such split, or was changed.

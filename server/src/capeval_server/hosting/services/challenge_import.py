@@ -270,7 +270,7 @@ def _read_constraints(
     found = load_constraints(data, name=name)
     if unknown := sorted(set(found) - set(ids), key=str):
         types = describe_id_types(unknown[0], ids[0])
-        raise ChallengeError(f"{name}: {format_images(unknown)} not of split {split.name!r}{types}")
+        raise ChallengeError(f"{name}: {format_images(unknown)} not in split {split.name!r}{types}")
     return found
 
 
@@ -279,7 +279,7 @@ def _select_part(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
     covered = set(found)
     if unknown := sorted(covered - set(images), key=str):
         types = describe_id_types(unknown[0], images[0])
-        raise ChallengeError(f"{name}: {format_images(unknown)} not of split {split!r}{types}")
+        raise ChallengeError(f"{name}: {format_images(unknown)} not in split {split!r}{types}")
     return [image for image in images if image in covered]
 
 
