@@ -57,8 +57,7 @@ html_static_path = ["static"]
 html_css_files = ["capeval.css"]
 html_favicon = "static/logo.svg"
 html_show_sourcelink = False
-# Summaries in search results are fetched, which browsers block for pages from the file system.
-html_show_search_summary = False
+html_js_files = ["search.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -53,6 +53,14 @@ def set_threads(count: int | None) -> None:
 
     Raises:
         OptionError: `count` is not an integer from 1 to 4096.
+
+    Example:
+        >>> from capeval import evaluate, set_threads
+        >>> set_threads(1)
+        >>> report = evaluate({1: ["A dog runs."]}, {1: "A dog."}, ["BLEU"])
+        >>> round(report.corpus["BLEU-1"], 3)
+        0.607
+        >>> set_threads(None)
     """
     _native.set_threads(0 if count is None else validate_integer("count", count, 1, _MAX_THREADS))
 
@@ -189,6 +197,11 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
         CaptionError: A caption is not a string of Unicode characters; or the tokenizer's function fails or
             does not return lists of tokens.
         OptionError: `tokenizer` is not a `Tokenizer`.
+
+    Example:
+        >>> from capeval import tokenize
+        >>> tokenize(["A dog's ball, isn't it?", "Two CATS sleep."])
+        [['a', 'dog', "'s", 'ball', 'is', "n't", 'it'], ['two', 'cats', 'sleep']]
     """
     if isinstance(captions, str):
         raise CaptionError("captions must be a list of strings (got one string)")

@@ -6,7 +6,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -137,3 +140,13 @@ def test_the_search_works_from_the_disk(documents: Path, context: BrowserContext
     expect(page.get_by_role("link", name="CIDEr and CIDEr-D", exact=True)).to_be_visible()
     page.get_by_role("link", name="capeval.DocumentFrequencies", exact=True).click()
     expect(page).to_have_url(re.compile(r"api/metrics\.html#capeval\.DocumentFrequencies"))
+
+
+def test_search_results_of_a_served_site_have_excerpts(documents: Path, context: BrowserContext) -> None:
+    handler = partial(SimpleHTTPRequestHandler, directory=documents)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/search.html?q=CIDEr-D")
+        expect(page.locator("#search-results p.context").first).to_contain_text("CIDEr-D")
+        server.shutdown()

@@ -215,7 +215,8 @@ def page_of(systems: list[System], **options: Any) -> str:
 def test_the_page_needs_nothing_beside_it() -> None:
     text = page_of([system("good", GOOD, **FEW), system("<b>bad</b>", BAD, **FEW)], title="A & B")
     page = Page(text)
-    assert page.tags.count("svg") == 2
+    # Two plots for each of the two scores.
+    assert page.tags.count("svg") == 4
     # The data and the script of the browser of captions.
     assert page.tags.count("script") == 2
     assert "b" not in page.tags

@@ -32,11 +32,15 @@ from tests.waiting import PATIENCE
 ROOT = Path(__file__).parents[2]
 # Its examples need PyTorch: tests/training runs them.
 ELSEWHERE = ROOT / "docs" / "how-to" / "integrations.md"
+# Its script needs PyTorch: tests/training/test_self_critical_page.py runs it.
+SELF_CRITICAL = ROOT / "docs" / "how-to" / "pytorch.md"
 # Its recipes need engines such as Spark: tests/distributed runs them.
 ENGINES = ROOT / "docs" / "how-to" / "engines.md"
 # Its example needs PyTorch and transformers: tests/decoding/captioners runs it.
 TRANSFORMERS = ROOT / "docs" / "baselines" / "transformers.md"
-PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE, ENGINES, TRANSFORMERS})
+PAGES = sorted(
+    {ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE, SELF_CRITICAL, ENGINES, TRANSFORMERS}
+)
 FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 REFERENCES = {
@@ -144,19 +148,22 @@ def test_python(page: Path) -> None:
     }
     for block in blocks(page, "python"):
         if ">>> " in block.text:
-            run_doctest(page, block, names)
+            run_doctest(block.text, name(page), names, file=page, line=block.line - 1)
         else:
             # Tracebacks show line numbers of the page.
             exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
 
 
-def run_doctest(page: Path, block: Block, names: dict[str, Any]) -> None:
-    test = doctest.DocTestParser().get_doctest(block.text, names, name(page), str(page), block.line - 1)
+def run_doctest(
+    text: str, place: str, names: dict[str, Any], *, file: Path | None = None, line: int = 0
+) -> None:
+    """Run the examples in a text with the names, and compare the outputs."""
+    test = doctest.DocTestParser().get_doctest(text, names, place, str(file or place), line)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    said: list[str] = []
-    result = runner.run(test, out=said.append, clear_globs=False)
+    output: list[str] = []
+    result = runner.run(test, out=output.append, clear_globs=False)
     names.update(test.globs)
-    assert result.failed == 0, "".join(said)
+    assert result.failed == 0, "".join(output)
 
 
 @pytest.mark.parametrize("page", with_commands(), ids=name)

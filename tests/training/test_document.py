@@ -16,4 +16,4 @@ def test_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = blocks(ELSEWHERE, "python")
     assert len(found) == 3
     for block in found:
-        run_doctest(ELSEWHERE, block, names)
+        run_doctest(block.text, ELSEWHERE.name, names, file=ELSEWHERE, line=block.line - 1)

@@ -80,6 +80,15 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
         FormatError: The file has a different format, a class has no name, or a box is outside of its image or
             has its corners in the wrong order; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from capeval.datasets.open_images import load_class_names
+        >>> from capeval_decoding.boxes import load_ground_truth
+        >>> boxes = load_ground_truth("boxes.csv", load_class_names("classes.csv"))
+        >>> boxes["3f"].classes
+        ('Dog', 'Animal', 'Fire hydrant', 'Tree')
+        >>> boxes["3f"].corners[2].tolist()
+        [0.8, 0.5, 0.9, 0.9]
     """
     images: dict[ImageId, list[_Box]] = {}
     with add_path_to_errors(file):
@@ -121,6 +130,16 @@ def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT
         FormatError: The file has a different format, a class or image is not listed, or a box is outside of
             its image or has its corners in the wrong order; the error names the entry.
         OSError: The file can't be read.
+
+    Example:
+        >>> import json
+        >>> from capeval_decoding.boxes import load_detections
+        >>> image = {"id": 7, "width": 640, "height": 480}
+        >>> box = {"image_id": 7, "category_id": 1, "bbox": [20, 40, 300, 200], "score": 0.9}
+        >>> content = {"categories": [{"id": 1, "name": "Dog"}], "images": [image], "annotations": [box]}
+        >>> boxes = load_detections(json.dumps(content).encode(), form="size")
+        >>> boxes[7].classes, boxes[7].corners.tolist(), boxes[7].scores.tolist()
+        (('Dog',), [[20.0, 40.0, 320.0, 240.0]], [0.9])
     """
     validate_choice("form", form, FORMS)
     with add_path_to_errors(file):

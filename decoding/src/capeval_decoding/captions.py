@@ -51,6 +51,12 @@ def tokenize_captions(captions: References) -> list[tuple[int, list[str]]]:
 
     Raises:
         OptionError: An image id is not an integer, as required by feature files.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval_decoding.captions import tokenize_captions
+        >>> tokenize_captions(References({7: ["A dog runs.", "The dog is outside!"]}))
+        [(7, ['a', 'dog', 'runs']), (7, ['the', 'dog', 'is', 'outside'])]
     """
     images = [image for image, texts in captions.items() for _ in texts]
     integers = [image for image in images if isinstance(image, int)]
@@ -72,6 +78,12 @@ def build_vocabulary(
 
     Raises:
         OptionError: No word is frequent enough.
+
+    Example:
+        >>> from capeval_decoding.captions import build_vocabulary
+        >>> captions = [["a", "dog", "runs"], ["a", "dog", "sleeps"], ["a", "cat", "sleeps"]]
+        >>> build_vocabulary(captions, least=2, more=["harp"]).words
+        ('@@UNKNOWN@@', '@@BOUNDARY@@', 'a', 'dog', 'harp', 'sleeps')
     """
     validate_integer("least", least, 1)
     counts = Counter(chain.from_iterable(captions))
@@ -93,6 +105,14 @@ def encode_captions(
 
     Raises:
         OptionError: No caption has a word of the vocabulary.
+
+    Example:
+        >>> from capeval_decoding.captions import encode_captions
+        >>> from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+        >>> vocabulary = Vocabulary((UNKNOWN, BOUNDARY, "a", "dog", "runs"))
+        >>> captions = encode_captions([(7, ["a", "dog", "runs"]), (8, ["a", "dog"])], vocabulary)
+        >>> captions.images, captions.tokens.tolist()
+        ((7, 8), [[2, 3, 4], [2, 3, 0]])
     """
     validate_integer("most_words", most_words, 1)
     images, rows = [], []
@@ -110,11 +130,18 @@ def encode_captions(
 
 
 def load_vocabulary(path: str | Path) -> Vocabulary:
-    """Load a vocabulary with one word per line, like the published `tokens.txt`.
+    r"""Load a vocabulary with one word per line, like the published `tokens.txt`.
 
     Raises:
         FormatError: The file is not UTF-8, or its words do not form a valid vocabulary.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval_decoding.captions import load_vocabulary
+        >>> _ = Path("tokens.txt").write_text("@@UNKNOWN@@\n@@BOUNDARY@@\na\ndog\n")
+        >>> load_vocabulary("tokens.txt").numbers
+        {'@@UNKNOWN@@': 0, '@@BOUNDARY@@': 1, 'a': 2, 'dog': 3}
     """
     words = []
     with add_path_to_errors(path):

@@ -69,6 +69,16 @@ def load_hierarchy(
     Raises:
         FormatError: The file has a different format, or contains a class without a name or an unknown class.
         OSError: The file can't be read.
+
+    Example:
+        In this hierarchy, Dog is a subcategory of Animal:
+
+        >>> from capeval.datasets.open_images import load_class_names
+        >>> from capeval_decoding.constraint_filter import load_hierarchy
+        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> hierarchy = load_hierarchy("hierarchy.json", load_class_names("classes.csv"), load_word_forms())
+        >>> hierarchy.heights
+        {'animal': 1, 'dog': 0, 'fire hydrant': 0, 'tree': 0}
     """
     with add_path_to_errors(file):
         root = read_json(file, limit)
@@ -125,6 +135,20 @@ class ConstraintFilter:
         overlap: Minimum intersection over union of overlapping boxes.
         most: Maximum number of constraints per image.
         seed: Seed of the random choice among ties.
+
+    Example:
+        Both boxes cover the whole image, and Duck is lower in the hierarchy than Bird:
+
+        >>> import numpy as np
+        >>> from capeval_decoding.boxes import Boxes
+        >>> from capeval_decoding.constraint_filter import ConstraintFilter, Hierarchy
+        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> hierarchy = Hierarchy(heights={"bird": 1, "duck": 0}, published_heights={"bird": 1, "duck": 0})
+        >>> boxes = Boxes(classes=("Bird", "Duck"), corners=np.array(2 * [[0.0, 0, 1, 1]]), scores=np.ones(2))
+        >>> for each in ConstraintFilter().decide(7, boxes, hierarchy, load_word_forms()):
+        ...     print(f"{each.name}: {each.reason or 'constraint'}")
+        duck: constraint
+        bird: overlaps duck
     """
 
     rule: str = "paper"

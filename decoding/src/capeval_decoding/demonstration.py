@@ -41,6 +41,16 @@ class Demonstration:
 
     Raises:
         OptionError: No word occurs at least 5 times in the captions.
+
+    Example:
+        >>> from capeval_decoding.demonstration import Demonstration
+        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> captions = 10 * [["a", "cat", "sleeps"]] + 5 * [["a", "dog", "runs"]]
+        >>> demonstration = Demonstration(captions, load_word_forms())
+        >>> demonstration.example([]).caption
+        'a cat sleeps'
+        >>> demonstration.example(["dog"]).caption
+        'a dog runs'
     """
 
     def __init__(self, captions: Sequence[Sequence[str]], forms: WordForms) -> None:

@@ -65,6 +65,18 @@ class SearchResult:
         machine: State machine of the constraints.
         beams: Captions of all states, ordered by state and descending log-probability. Unreachable states
             have no captions.
+
+    Example:
+        Token 1 is "a", 2 is "cat", 3 is "dog":
+
+        >>> from capeval_decoding.search import Beam, SearchResult
+        >>> from capeval_decoding.state_machines import Constraint, build_state_machine
+        >>> machine = build_state_machine([Constraint(name="dog", phrases=((frozenset({3}),),))])
+        >>> cat = Beam(tokens=(1, 2), log_probability=-1.5, state=0, met=frozenset(), finished=True)
+        >>> dog = Beam(tokens=(1, 3), log_probability=-2.5, state=1, met=frozenset({0}), finished=True)
+        >>> result = SearchResult(machine=machine, beams=(cat, dog))
+        >>> result.best().tokens, result.best(at_least=1).tokens
+        ((1, 2), (1, 3))
     """
 
     machine: StateMachine
@@ -100,6 +112,14 @@ def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
     """Select rows of a state of arrays or tensors with one row per caption.
 
     Arrays may be nested in mappings, tuples and lists. None is returned unchanged.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval_decoding.search import select_rows
+        >>> state = {"hidden": np.array([[0.1, 0.2], [0.3, 0.4]]), "attention": None}
+        >>> selected = select_rows(state, np.array([1, 1, 0]))
+        >>> selected["hidden"].tolist(), selected["attention"]
+        ([[0.3, 0.4], [0.3, 0.4], [0.1, 0.2]], None)
     """
     if state is None:
         return None
@@ -120,6 +140,20 @@ class BeamSearch:
         beam_size: Maximum number of captions kept in each state.
         per_node: Maximum number of expansions of a caption into one state.
         max_steps: Maximum number of tokens of a caption, including the end token.
+
+    Example:
+        Token 0 is the start and end token, 1 is "a", 2 is "cat", 3 is "dog". Row i of `scores` contains
+        the log-probabilities of the tokens after token i, so "a dog" has the probability 0.7 * 0.3 * 0.6:
+
+        >>> import numpy as np
+        >>> from capeval_decoding.search import BeamSearch
+        >>> from capeval_decoding.state_machines import Constraint, build_state_machine
+        >>> scores = np.log(np.array([[1, 7, 1, 1], [1, 1, 5, 3], [6, 2, 1, 1], [6, 2, 1, 1]]) / 10)
+        >>> machine = build_state_machine([Constraint(name="dog", phrases=((frozenset({3}),),))])
+        >>> search = BeamSearch(start=0, end=0)
+        >>> best = search.search(lambda tokens, _: (scores[tokens], None), None, machine).best(at_least=1)
+        >>> best.tokens, round(float(np.exp(best.log_probability)), 3)
+        ((1, 3), 0.126)
     """
 
     start: int

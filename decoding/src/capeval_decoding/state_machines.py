@@ -68,6 +68,17 @@ class StateMachine:
             to `default` if it makes no difference.
         continues: For each token, whether it continues the word of the token before it; None if no token
             does.
+
+    Example:
+        Token 4 is "fire", 5 is "hydrant". State 2 follows "fire hydrant":
+
+        >>> from capeval_decoding.state_machines import Constraint, build_state_machine
+        >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
+        >>> machine = build_state_machine([hydrant])
+        >>> machine.targets(0, 4), machine.targets(1, 5)
+        ((1,), (2,))
+        >>> machine.met
+        (frozenset(), frozenset(), frozenset({0}))
     """
 
     constraints: tuple[Constraint, ...]
@@ -109,6 +120,17 @@ def build_state_machine(
 
     Raises:
         OptionError: A phrase begins with a token that continues a word, or there are too many states.
+
+    Example:
+        The machine recognizes "fire fire hydrant". Token 4 is "fire", 5 is "hydrant":
+
+        >>> from capeval_decoding.state_machines import Constraint, build_state_machine
+        >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
+        >>> machine, state = build_state_machine([hydrant]), 0
+        >>> for token in [4, 4, 5]:
+        ...     [state] = machine.targets(state, token)
+        >>> [machine.constraints[at].name for at in machine.met[state]]
+        ['fire hydrant']
     """
     constraints = tuple(constraints)
     if continues is not None:
@@ -221,6 +243,16 @@ def build_published_machine(constraints: Sequence[Constraint]) -> StateMachine:
 
     Raises:
         OptionError: A constraint has several phrases, or there are too many states.
+
+    Example:
+        Token 4 is "fire", 5 is "hydrant". "fire" leads to state 2, "fire hydrant" to state 1, and "fire fire"
+        back to state 0:
+
+        >>> from capeval_decoding.state_machines import Constraint, build_published_machine
+        >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
+        >>> machine = build_published_machine([hydrant])
+        >>> machine.targets(0, 4), machine.targets(2, 5), machine.targets(2, 4)
+        ((2,), (1,), (0,))
     """
     constraints = tuple(constraints)
     for constraint in constraints:

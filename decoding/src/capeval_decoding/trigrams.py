@@ -62,6 +62,19 @@ class TrigramModel:
         single: Unigram probability of each word.
         after_one: Bigram statistics.
         after_two: Trigram statistics.
+
+    Example:
+        The most probable word after "a dog", and its probability:
+
+        >>> import numpy as np
+        >>> from capeval_decoding.captions import build_vocabulary
+        >>> from capeval_decoding.trigrams import TrigramModel
+        >>> captions = 3 * [["a", "dog", "runs"]] + [["a", "dog", "sleeps"]]
+        >>> vocabulary = build_vocabulary(captions, least=1)
+        >>> a, dog = (np.array([token]) for token in vocabulary.encode(["a", "dog"]))
+        >>> scores, _ = TrigramModel.of(captions, vocabulary).step(dog, a)
+        >>> vocabulary.words[scores[0].argmax()], round(float(np.exp(scores[0].max())), 3)
+        ('runs', 0.803)
     """
 
     vocabulary: Vocabulary

@@ -24,6 +24,14 @@ class Vocabulary:
 
     Attributes:
         words: Distinct words; the first two are `UNKNOWN` and `BOUNDARY`.
+
+    Example:
+        >>> from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+        >>> vocabulary = Vocabulary((UNKNOWN, BOUNDARY, "a", "dog", "runs"))
+        >>> vocabulary.encode(["a", "zebra", "runs"])
+        [2, 0, 4]
+        >>> vocabulary.decode([2, 3, 4])
+        'a dog runs'
     """
 
     words: tuple[str, ...]

@@ -46,6 +46,14 @@ class WordForms:
         phrases: Phrases by lowercase class name; the words of a phrase are separated by spaces.
         detector_names: Names of classes in the published detector, if they differ.
         names: Class by each of its lowercase names.
+
+    Example:
+        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> forms = load_word_forms()
+        >>> forms.class_of("Ball")
+        'ball (object)'
+        >>> forms.phrases["ball (object)"]
+        ('ball', 'balls')
     """
 
     phrases: Mapping[str, tuple[str, ...]]
@@ -73,6 +81,12 @@ def load_word_forms() -> WordForms:
     """Load the phrases of the 601 boxable Open Images classes.
 
     They were chosen by capeval's authors.
+
+    Example:
+        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> forms = load_word_forms()
+        >>> len(forms.phrases), forms.phrases["alarm clock"]
+        (601, ('alarm clock', 'alarm clocks', 'clock radio', 'clock radios'))
     """
     source = files("capeval_decoding").joinpath("word_forms.tsv").read_bytes()
     header, rows = read_table(source)
@@ -96,6 +110,13 @@ def constraint(name: str, phrases: Iterable[str], vocabulary: Vocabulary) -> Con
 
     Raises:
         OptionError: Every phrase has a word that is not in the vocabulary.
+
+    Example:
+        >>> from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+        >>> from capeval_decoding.word_forms import constraint
+        >>> vocabulary = Vocabulary((UNKNOWN, BOUNDARY, "fire", "hydrant", "hydrants"))
+        >>> constraint("fire hydrant", ["fire hydrant", "fire hydrants", "fireplug"], vocabulary).phrases
+        ((frozenset({2}), frozenset({3})), (frozenset({2}), frozenset({4})))
     """
     tried = [phrase.split() for phrase in phrases]
     known = [words for words in tried if all(word in vocabulary.numbers for word in words)]
@@ -112,7 +133,7 @@ def constraint(name: str, phrases: Iterable[str], vocabulary: Vocabulary) -> Con
 
 
 def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[str, ...]]:
-    """Load the word forms file of the published code.
+    r"""Load the word forms file of the published code.
 
     Each line holds a word, a tab, and the comma-separated forms of the word.
 
@@ -123,6 +144,11 @@ def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[s
     Raises:
         FormatError: A line is invalid; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from capeval_decoding.word_forms import load_published_forms
+        >>> load_published_forms(b"dog\tdog,dogs\nfire\tfire,fires\n")
+        {'dog': ('dog', 'dogs'), 'fire': ('fire', 'fires')}
     """
     forms: dict[str, tuple[str, ...]] = {}
     with add_path_to_errors(file):
@@ -146,6 +172,14 @@ def make_published_constraint(
 
     Raises:
         OptionError: A word of the class has no forms.
+
+    Example:
+        >>> from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+        >>> from capeval_decoding.word_forms import make_published_constraint
+        >>> vocabulary = Vocabulary((UNKNOWN, BOUNDARY, "fire", "hydrant", "hydrants"))
+        >>> forms = {"fire": ["fire"], "hydrant": ["hydrant", "hydrants"]}
+        >>> make_published_constraint("fire hydrant", forms, vocabulary).phrases
+        ((frozenset({2}), frozenset({3, 4})),)
     """
     words = PUBLISHED_NAMES.get(name, name).split()
     lacking = [word for word in words if word not in forms]

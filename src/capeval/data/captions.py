@@ -282,6 +282,14 @@ class References(_Captions):
 
     Raises:
         CaptionError: An id or a caption has the wrong type, an image has no caption, or there is no image.
+
+    Example:
+        >>> from capeval import References
+        >>> references = References({1: ["A dog runs.", "The dog is outside."], 2: ["Two cats sleep."]})
+        >>> references[1]
+        ['A dog runs.', 'The dog is outside.']
+        >>> references.image_ids, references.counts.tolist()
+        ((1, 2), [2, 1])
     """
 
     _kind = "references"
@@ -299,6 +307,14 @@ class Candidates(_Captions):
 
     Raises:
         CaptionError: An id or a caption has the wrong type, an image has no caption, or there is no image.
+
+    Example:
+        >>> from capeval import Candidates
+        >>> candidates = Candidates({1: "A dog runs.", 2: ["Two cats sleep.", "Cats on a bed."]})
+        >>> candidates[1]
+        ['A dog runs.']
+        >>> candidates.image_ids, candidates.counts.tolist()
+        ((1, 2), [1, 2])
     """
 
     _kind = "candidates"

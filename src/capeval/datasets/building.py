@@ -101,6 +101,12 @@ def random_splits(
     Raises:
         OptionError: A size is below 1, or an image occurs twice.
         MismatchError: The sizes don't add up to the number of images.
+
+    Example:
+        >>> from capeval.datasets.building import random_splits
+        >>> splits = random_splits(range(1, 11), {"train": 7, "val": 2, "test": 1})
+        >>> {name: len(images) for name, images in splits.items()}
+        {'train': 7, 'val': 2, 'test': 1}
     """
     for split, size in sizes.items():
         validate_integer(split, size, 1)
@@ -132,6 +138,17 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
         MismatchError: The numbers don't add up to the number of images that no split lists.
         OptionError: A number is below 1.
         OSError: The file can't be read.
+
+    Example:
+        The file lists the images of `test`. The other two images become `train`:
+
+        >>> from pathlib import Path
+        >>> from capeval.datasets.building import load_plans
+        >>> text = '{"train": {"images": 2}, "test": {"images": [3, 4], "references": 2, "private": true}}'
+        >>> _ = Path("plans.json").write_text(text)
+        >>> plans = load_plans("plans.json", [1, 2, 3, 4])
+        >>> plans["train"].images, plans["test"].images, plans["test"].references
+        ((1, 2), (3, 4), 2)
     """
     content = _read_plans(Path(path))
     listed = {
@@ -185,6 +202,19 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
     Raises:
         MismatchError: An image is in two splits, or has no captions or too few.
         OptionError: A plan or the seed has an invalid value.
+
+    Example:
+        One of the three captions of image 2 is held out as the human baseline:
+
+        >>> from capeval.datasets.building import SplitPlan, build_dataset
+        >>> captions = {1: ["A dog runs."], 2: ["Two cats.", "Cats on a bed.", "Two cats sleep on a bed."]}
+        >>> train = SplitPlan(images=(1,), references=1)
+        >>> test = SplitPlan(images=(2,), references=2, private=True, held_out=True)
+        >>> splits = build_dataset(captions, {"train": train, "test": test}).splits
+        >>> dict(splits["train"].references)
+        {1: ['A dog runs.']}
+        >>> len(splits["test"].references[2]), len(splits["test"].human[2])
+        (2, 1)
     """
     validate_integer("seed", seed, 0)
     if not splits:

@@ -28,6 +28,14 @@ def load_captions(split: Split = "val2014") -> References:
     Raises:
         OptionError: There is no such split.
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
+
+    Example:
+        >>> from capeval.datasets.coco import load_captions
+        >>> captions = load_captions("val2014")
+        >>> len(captions)
+        40504
+        >>> captions[391895][2]
+        'A man riding on the back of a motorcycle.'
     """
     validate_choice("split", split, get_args(Split))
     path = find_installed_file(_ARCHIVE, "the captions of COCO")

@@ -25,6 +25,14 @@ def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
     Raises:
         FormatError: The file is invalid; the error names the entry.
         OSError: The file can't be read.
+
+    Example:
+        >>> import json
+        >>> from capeval.datasets.coco_objects import load_coco_objects
+        >>> content = {"categories": [{"id": 18, "name": "dog"}], "images": [{"id": 1}, {"id": 2}]}
+        >>> content["annotations"] = [{"image_id": 1, "category_id": 18}, {"image_id": 1, "category_id": 18}]
+        >>> load_coco_objects(json.dumps(content).encode())
+        {1: {'dog': 2}, 2: {}}
     """
     with add_path_to_errors(file):
         content = read_json(file, limit)

@@ -43,7 +43,7 @@ class _Row:
 
 
 def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """Read expert ratings or CrowdFlower judgments of Flickr8K, depending on the file.
+    r"""Read expert ratings or CrowdFlower judgments of Flickr8K, depending on the file.
 
     No line is valid in both formats. The three ratings of experts are each 1, 2, 3 or 4. In a CrowdFlower
     line, a share of 1 requires 0 votes against.
@@ -58,6 +58,15 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
     Raises:
         FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
+
+    Example:
+        These ratings are from experts:
+
+        >>> from capeval.datasets.flickr8k import load_flickr8k
+        >>> captions = b"1.jpg#0\tA dog runs .\n2.jpg#0\tTwo cats sleep .\n"
+        >>> references, ratings = load_flickr8k(b"1.jpg\t2.jpg#0\t1\t1\t2\n", captions)
+        >>> ratings.captions, ratings.values.tolist()
+        (('Two cats sleep .',), [[1.0, 1.0, 2.0]])
     """
     texts = _read_captions(captions)
     with add_path_to_errors(ratings):
@@ -72,7 +81,7 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
 
 
 def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) -> tuple[References, Ratings]:
-    """Read the expert ratings of Flickr8K.
+    r"""Read the expert ratings of Flickr8K.
 
     Args:
         ratings: `ExpertAnnotations.txt`, the path of the file or its bytes. Its columns, separated by tabs,
@@ -88,6 +97,17 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
     Raises:
         FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
+
+    Example:
+        Three experts rated a caption of `2.jpg` for the image `1.jpg`:
+
+        >>> from capeval.datasets.flickr8k import load_flickr8k_expert
+        >>> captions = b"1.jpg#0\tA dog runs .\n1.jpg#1\tA dog outside .\n2.jpg#0\tTwo cats sleep .\n"
+        >>> references, ratings = load_flickr8k_expert(b"1.jpg\t2.jpg#0\t1\t1\t2\n", captions)
+        >>> references["1.jpg"]
+        ['A dog runs .', 'A dog outside .']
+        >>> ratings.captions, ratings.values.tolist()
+        (('Two cats sleep .',), [[1.0, 1.0, 2.0]])
     """
     texts = _read_captions(captions)
     with add_path_to_errors(ratings):
@@ -95,7 +115,7 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
 
 
 def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """Read the CrowdFlower judgments of Flickr8K.
+    r"""Read the CrowdFlower judgments of Flickr8K.
 
     Each row has one rating: the share of people who confirmed that the caption describes the image. As in
     published correlations, candidates are excluded from their references: in the order of the rows, each
@@ -114,6 +134,18 @@ def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References
     Raises:
         FormatError: A file is invalid, or no caption of an image remains; the error names the line.
         OSError: A file can't be read.
+
+    Example:
+        Two of three people confirmed a caption of `1.jpg`, which is excluded from the references:
+
+        >>> from capeval.datasets.flickr8k import load_flickr8k_crowdflower
+        >>> captions = b"1.jpg#0\tA dog runs .\n1.jpg#1\tA dog outside .\n"
+        >>> judgments = b"1.jpg\t1.jpg#0\t0.666666666666667\t2\t1\n"
+        >>> references, ratings = load_flickr8k_crowdflower(judgments, captions)
+        >>> references["1.jpg"]
+        ['A dog outside .']
+        >>> ratings.captions, ratings.values.round(3).tolist()
+        (('A dog runs .',), [[0.667]])
     """
     texts = _read_captions(captions)
     with add_path_to_errors(ratings):

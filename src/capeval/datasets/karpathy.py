@@ -23,6 +23,13 @@ def load_images(file: File) -> list[int]:
     Raises:
         FormatError: The file is invalid, or contains an image twice; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.karpathy import load_images
+        >>> _ = Path("karpathy_test.txt").write_text("val2014/COCO_val2014_000000391895.jpg 391895")
+        >>> load_images("karpathy_test.txt")
+        [391895]
     """
     images: dict[int, None] = {}
     with add_path_to_errors(file):
@@ -49,6 +56,14 @@ def load_references(file: File) -> References:
         MismatchError: An image does not belong to val2014.
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.karpathy import load_references
+        >>> _ = Path("karpathy_test.txt").write_text("val2014/COCO_val2014_000000391895.jpg 391895")
+        >>> references = load_references("karpathy_test.txt")
+        >>> len(references[391895]), references[391895][2]
+        (5, 'A man riding on the back of a motorcycle.')
     """
     images = load_images(file)
     captions = coco.load_captions("val2014")

@@ -102,6 +102,14 @@ def map_classes(
 
     Raises:
         OptionError: A COCO class has no Open Images class.
+
+    Example:
+        >>> from capeval.datasets.nocaps import map_classes
+        >>> classes = ["Mobile phone", "Person", "Man", "Accordion"]
+        >>> map_classes(classes, ["person", "cell phone"])
+        {'Person': 'person', 'Mobile phone': 'cell phone'}
+        >>> map_classes(classes, ["person"], below={"Person": ["Man"]})
+        {'Man': 'person', 'Person': 'person'}
     """
     names = {name.lower(): name for name in open_images}
     mapped: dict[str, str] = {}
@@ -142,6 +150,12 @@ def assign_domains(
     Raises:
         OptionError: A class is unknown.
         MismatchError: An image has only ignored objects, or none.
+
+    Example:
+        >>> from capeval.datasets.nocaps import assign_domains
+        >>> objects = {1: ["Dog"], 2: ["Dog", "Accordion"], 3: ["Accordion"]}
+        >>> assign_domains(objects, {"Dog": "dog"}, classes=["Dog", "Accordion"])
+        {'in-domain': [1], 'near-domain': [2], 'out-domain': [3]}
     """
     for name in (*mapped, *ignored):
         if name not in classes:
@@ -169,7 +183,7 @@ def domains_of_boxes(
     hierarchy: str | Path | None = None,
     image_info: str | Path | None = None,
 ) -> Domains:
-    """Assign each image to a domain by its Open Images boxes.
+    r"""Assign each image to a domain by its Open Images boxes.
 
     Args:
         images: The images.
@@ -184,6 +198,18 @@ def domains_of_boxes(
         FormatError: A file is invalid.
         MismatchError: An image has no box.
         OSError: A file can't be read.
+
+    Example:
+        Image `3f` shows a dog and an accordion, and image `5a` only an accordion:
+
+        >>> from pathlib import Path
+        >>> from capeval.datasets.nocaps import ALIASES, COCO_CLASSES, domains_of_boxes
+        >>> classes = [ALIASES.get(name, (name,))[0] for name in COCO_CLASSES] + ["accordion"]
+        >>> _ = Path("names.csv").write_text("".join(f"/m/{name},{name}\n" for name in classes))
+        >>> rows = ["ImageID,LabelName", "3f,/m/dog", "3f,/m/accordion", "5a,/m/accordion"]
+        >>> _ = Path("objects.csv").write_text("\n".join(rows))
+        >>> domains_of_boxes(["3f", "5a"], "objects.csv", "names.csv")
+        {'near-domain': ['3f'], 'out-domain': ['5a']}
     """
     names = load_class_names(class_names)
     below = load_class_hierarchy(hierarchy, names) if hierarchy else None
@@ -204,6 +230,14 @@ def load_captions(path: str | Path) -> References:
     Raises:
         FormatError: The file contains no captions.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.nocaps import load_captions
+        >>> text = '[{"image_id": "17.jpg", "caption": ["A harp.", "A golden harp."]}]'
+        >>> _ = Path("nocaps_val.json").write_text(text)
+        >>> dict(load_captions("nocaps_val.json"))
+        {17: ['A harp.', 'A golden harp.']}
     """
     references = load_references(path)
     numbers = _parse_numbers(references.image_ids)
@@ -224,6 +258,15 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         FormatError: The file is invalid, or a domain is unknown.
         MismatchError: An image has no domain, or two domains.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.nocaps import load_domains
+        >>> _ = Path("nocaps_domains.json").write_text('{"in_domain": [17, 18], "out_domain": [19]}')
+        >>> load_domains("nocaps_domains.json")
+        {'in-domain': [17, 18], 'out-domain': [19]}
+        >>> load_domains("nocaps_domains.json", images=[18])
+        {'in-domain': [18]}
     """
     domains: Domains = {name: [] for name in DOMAINS}
     for label, ids in load_subsets(path).items():
@@ -251,6 +294,14 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
     Raises:
         FormatError: The file is invalid.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.nocaps import load_image_ids
+        >>> text = '{"images": [{"id": 17, "open_images_id": "0013ea2087020901"}]}'
+        >>> _ = Path("nocaps_val_image_info.json").write_text(text)
+        >>> load_image_ids("nocaps_val_image_info.json")
+        {'0013ea2087020901': 17}
     """
     with add_path_to_errors(path):
         fields = {"id": IMAGE_ID, "open_images_id": IMAGE_ID}

@@ -35,6 +35,21 @@ class ObjectAnnotations:
         image: For each pair of an image and a class in it, the position of the image in `image_ids`.
         label: For each pair, the position of the class in `classes`.
         instances: For each pair, the number of boxes. A box around a group counts as one.
+
+    Example:
+        An image with two dogs and a tree, and an image with four trees:
+
+        >>> import numpy as np
+        >>> from capeval.datasets.open_images import ObjectAnnotations
+        >>> annotations = ObjectAnnotations(
+        ...     image_ids=("3f", "7a"),
+        ...     classes=("Dog", "Tree"),
+        ...     image=np.array([0, 0, 1]),
+        ...     label=np.array([0, 1, 1]),
+        ...     instances=np.array([2, 1, 4]),
+        ... )
+        >>> annotations.by_image()
+        {'3f': {'Dog': 2, 'Tree': 1}, '7a': {'Tree': 4}}
     """
 
     image_ids: tuple[str, ...]
@@ -57,7 +72,7 @@ class ObjectAnnotations:
 def load_boxes(
     file: File, names: Mapping[str, str] | None = None, *, limit: int = LIMIT
 ) -> ObjectAnnotations:
-    """Read a file of boxes, such as `test-annotations-bbox.csv`.
+    r"""Read a file of boxes, such as `test-annotations-bbox.csv`.
 
     The required columns are `ImageID` and `LabelName`. In the result, images are in the order of the file,
     classes in alphabetical order of their labels, and pairs sorted by image and class.
@@ -71,6 +86,15 @@ def load_boxes(
         FormatError: The file is invalid, a label has no name, or there are no boxes; the error names the
             line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> text = "ImageID,LabelName\n3f,/m/0bt9lr\n3f,/m/0bt9lr\n3f,/m/07j7r\n7a,/m/07j7r\n"
+        >>> _ = Path("boxes.csv").write_text(text)
+        >>> boxes = load_boxes("boxes.csv", {"/m/0bt9lr": "Dog", "/m/07j7r": "Tree"})
+        >>> boxes.by_image()
+        {'3f': {'Tree': 1, 'Dog': 2}, '7a': {'Tree': 1}}
     """
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
@@ -100,7 +124,7 @@ def load_boxes(
 
 
 def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]:
-    """Read a file of image rotations, such as `test-images-with-rotation.csv`.
+    r"""Read a file of image rotations, such as `test-images-with-rotation.csv`.
 
     The required columns are `ImageID` and `Rotation`.
 
@@ -111,6 +135,13 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
         FormatError: The file is invalid, a rotation is not a number, or an image occurs twice; the error
             names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_rotations
+        >>> _ = Path("rotations.csv").write_text("ImageID,Rotation\n3f,0.0\n7a,90.0\nb2,\n")
+        >>> load_rotations("rotations.csv")
+        {'3f': 0.0, '7a': 90.0, 'b2': None}
     """
     rotations: dict[str, float | None] = {}
     with add_path_to_errors(file):
@@ -129,7 +160,7 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
 
 
 def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
-    """Read the names of Open Images classes from `class-descriptions-boxable.csv`.
+    r"""Read the names of Open Images classes from `class-descriptions-boxable.csv`.
 
     The columns are the label (`/m/...`) and the name; a header is optional.
 
@@ -139,6 +170,13 @@ def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
     Raises:
         FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_class_names
+        >>> _ = Path("classes.csv").write_text("/m/0bt9lr,Dog\n/m/07j7r,Tree\n")
+        >>> load_class_names("classes.csv")
+        {'/m/0bt9lr': 'Dog', '/m/07j7r': 'Tree'}
     """
     names: dict[str, str] = {}
     with add_path_to_errors(file):
@@ -175,6 +213,16 @@ def load_class_hierarchy(
     Raises:
         FormatError: The file is invalid, or contains a label without a name.
         OSError: The file can't be read.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_class_hierarchy
+        >>> animal = {"LabelName": "/m/0jbk", "Subcategory": [{"LabelName": "/m/0bt9lr"}]}
+        >>> root = {"LabelName": "/m/0bl9f", "Subcategory": [animal]}
+        >>> _ = Path("hierarchy.json").write_text(json.dumps(root))
+        >>> load_class_hierarchy("hierarchy.json", {"/m/0jbk": "Animal", "/m/0bt9lr": "Dog"})
+        {'Animal': frozenset({'Dog'}), 'Dog': frozenset()}
     """
     below: dict[str, set[str]] = {}
     stack: list[tuple[Any, tuple[str, ...]]] = []
@@ -200,6 +248,13 @@ def subcategories(node: Any) -> Sequence[Any]:
 
     Raises:
         FormatError: The class is invalid.
+
+    Example:
+        >>> from capeval.datasets.open_images import subcategories
+        >>> dog, cat = {"LabelName": "/m/0bt9lr"}, {"LabelName": "/m/01yrx"}
+        >>> animal = {"LabelName": "/m/0jbk", "Subcategory": [dog, cat]}
+        >>> [child["LabelName"] for child in subcategories(animal)]
+        ['/m/0bt9lr', '/m/01yrx']
     """
     children = node.get("Subcategory", []) if isinstance(node, dict) else None
     if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):

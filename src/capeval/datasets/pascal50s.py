@@ -30,12 +30,36 @@ _PASCAL_PAIRS = "pair_pascal.mat"
 
 
 def has_abstract50s(folder: Path) -> bool:
-    """Return whether a folder contains the judgments of ABSTRACT-50S."""
+    """Return whether a folder contains the judgments of ABSTRACT-50S.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.pascal50s import has_abstract50s
+        >>> folder = Path("abstract50s")
+        >>> has_abstract50s(folder)
+        False
+        >>> folder.mkdir()
+        >>> (folder / "consensus_abstract.mat").touch()
+        >>> has_abstract50s(folder)
+        True
+    """
     return (folder / _ABSTRACT_TRIPLETS).exists()
 
 
 def has_pascal50s(folder: Path) -> bool:
-    """Return whether a folder contains the judgments of PASCAL-50S."""
+    """Return whether a folder contains the judgments of PASCAL-50S.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.pascal50s import has_pascal50s
+        >>> folder = Path("pascal50s")
+        >>> has_pascal50s(folder)
+        False
+        >>> folder.mkdir()
+        >>> (folder / "pair_pascal.mat").touch()
+        >>> has_pascal50s(folder)
+        True
+    """
     return (folder / _PASCAL_PAIRS).exists()
 
 
@@ -49,6 +73,22 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
         FormatError: A file is invalid, or the files contain different pairs.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
+
+    Example:
+        A pair with 48 identical triplets:
+
+        >>> import json
+        >>> from pathlib import Path
+        >>> from scipy.io import savemat
+        >>> from capeval.datasets.pascal50s import load_abstract50s
+        >>> triplet = {"A": "A boy kicks a ball.", "B": "A cat sleeps.", "C": "A boy plays.", "rating": -1}
+        >>> savemat("consensus_abstract.mat", {"triplets": [triplet] * 48})
+        >>> for file, side in [("abstract_candsB.json", "C"), ("abstract_candsC.json", "B")]:
+        ...     entries = [{"image_id": "scene.png", "caption": triplet[side]}]
+        ...     _ = Path(file).write_text(json.dumps(entries))
+        >>> [pair] = load_abstract50s(Path("."))
+        >>> pair.first, pair.second, len(pair.references), sum(pair.votes)
+        ('A boy plays.', 'A cat sleeps.', 48, 48)
     """
     candidates_b, candidates_c = (_find_file(folder, f"abstract_cands{side}.json") for side in "BC")
     return load_triplets(folder / _ABSTRACT_TRIPLETS, (candidates_b, candidates_c))
@@ -66,6 +106,25 @@ def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         FormatError: A file is invalid.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
+
+    Example:
+        Both files contain the same pair twice:
+
+        >>> import json
+        >>> from pathlib import Path
+        >>> from scipy.io import savemat
+        >>> from capeval.datasets.pascal50s import load_pascal50s
+        >>> captions = ["A cat sleeps.", "A dog runs."]
+        >>> entry = {"image": "dog.jpg", "captions": captions, "label": 1, "references": ["The dog runs."]}
+        >>> _ = Path("pascal_50s_5refs.json").write_text(json.dumps({"HI": [entry] * 2}))
+        >>> text = {"name": "dog.jpg", "sent1": captions[0], "sent2": captions[1]}
+        >>> content = {"new_input": [text] * 2, "new_data": [[7, 6]] * 2, "category": [2, 2]}
+        >>> savemat("pair_pascal.mat", {**content, "result": [{"result": [-1, -1, 1]}] * 2})
+        >>> preferences, pairs = load_pascal50s(Path("."))
+        >>> preferences[0].references, preferences[0].votes
+        (('The dog runs.',), (1,))
+        >>> pairs[0].first, pairs[0].votes
+        ('A dog runs.', (1, 1, -1))
     """
     preferences = load_pascal_preferences(_find_file(folder, "pascal_50s_5refs.json"))
     return preferences, load_pascal_pairs(folder / _PASCAL_PAIRS)
@@ -93,6 +152,23 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
         FormatError: A file is invalid, or the files contain different pairs.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
+
+    Example:
+        A pair with three references, for two of which the caption of the dog was chosen:
+
+        >>> import json
+        >>> from pathlib import Path
+        >>> from scipy.io import savemat
+        >>> from capeval.datasets.pascal50s import load_triplets
+        >>> ratings = {"The dog runs.": -1, "A dog outside.": -1, "An animal rests.": 1}
+        >>> pair = {"B": "A cat sleeps.", "C": "A dog runs."}
+        >>> rows = [{"A": reference, **pair, "rating": rating} for reference, rating in ratings.items()]
+        >>> savemat("consensus.mat", {"triplets": rows})
+        >>> for file, side in [("candsB.json", "C"), ("candsC.json", "B")]:
+        ...     _ = Path(file).write_text(json.dumps([{"image_id": "dog.jpg", "caption": pair[side]}]))
+        >>> [judged] = load_triplets("consensus.mat", ("candsB.json", "candsC.json"), references=3)
+        >>> judged.first, judged.votes
+        ('A dog runs.', (1, 1, -1))
     """
     with add_path_to_errors(triplets):
         rows = _get_field(_read_matlab(triplets), "triplets")
@@ -139,6 +215,20 @@ def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
         FormatError: The file is invalid.
         DependencyError: scipy is not installed.
         OSError: The file can't be read.
+
+    Example:
+        >>> from scipy.io import savemat
+        >>> from capeval.datasets.pascal50s import load_pascal_pairs
+        >>> texts = [
+        ...     {"name": "dog.jpg", "sent1": "A cat sleeps.", "sent2": "A dog runs."},
+        ...     {"name": "bus.jpg", "sent1": "A car.", "sent2": "A red bus on a street."},
+        ... ]
+        >>> votes = [{"result": [-1, -1, -1]}, {"result": [-1, 1, -1]}]
+        >>> content = {"new_input": texts, "new_data": [[7, 6], [1, 6]], "category": [2, 3], "result": votes}
+        >>> savemat("pair_pascal.mat", content)
+        >>> _, bus = load_pascal_pairs("pair_pascal.mat")
+        >>> bus.kind, bus.first, bus.first_by, bus.votes
+        ('HM', 'A red bus on a street.', '6', (1, -1, 1))
     """
     with add_path_to_errors(file):
         content = _read_matlab(file)
@@ -180,6 +270,17 @@ def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
     Raises:
         FormatError: The file is invalid.
         OSError: The file can't be read.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from capeval.datasets.pascal50s import load_pascal_preferences
+        >>> captions = ["A cat sleeps.", "A dog runs."]
+        >>> entry = {"image": "dog.jpg", "captions": captions, "label": 1, "references": ["The dog runs."]}
+        >>> _ = Path("pascal_50s_5refs.json").write_text(json.dumps({"HI": [entry]}))
+        >>> [pair] = load_pascal_preferences("pascal_50s_5refs.json")
+        >>> pair.first, pair.second, pair.votes
+        ('A dog runs.', 'A cat sleeps.', (1,))
     """
     with add_path_to_errors(file):
         content = read_json(file)

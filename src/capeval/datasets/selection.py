@@ -81,13 +81,26 @@ class ChoiceStatistics:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceStudy:
-    """The chosen images, a random choice of the same number, and all candidates.
+    r"""The chosen images, a random choice of the same number, and all candidates.
 
     Attributes:
         annotations: The objects in each image.
         chosen: The images chosen.
         positions: The positions of the images of each set: `chosen`, `random` and `candidates`.
         statistics: The statistics of each set.
+
+    Example:
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> from capeval.datasets.selection import choose_images, compare_selection
+        >>> rows = ["ImageID,LabelName", "a,Dog", "a,Ball", "b,Dog", "b,Ball", "c,Car", "c,Tree"]
+        >>> boxes = load_boxes("\n".join(rows).encode())
+        >>> study = compare_selection(boxes, choose_images(boxes, 2))
+        >>> boxes.classes
+        ('Ball', 'Car', 'Dog', 'Tree')
+        >>> study.class_counts("candidates").tolist()
+        [2, 1, 2, 1]
+        >>> study.class_counts("chosen").tolist()
+        [1, 1, 1, 1]
     """
 
     annotations: ObjectAnnotations
@@ -102,7 +115,7 @@ class ChoiceStudy:
 
 
 def compare_selection(annotations: ObjectAnnotations, chosen: Selection, *, seed: int = 0) -> ChoiceStudy:
-    """Compare the chosen images with as many random ones and with all candidates.
+    r"""Compare the chosen images with as many random ones and with all candidates.
 
     Args:
         annotations: The objects in each image.
@@ -111,6 +124,18 @@ def compare_selection(annotations: ObjectAnnotations, chosen: Selection, *, seed
 
     Raises:
         OptionError: The seed is negative.
+
+    Example:
+        Images `a` and `b` have the same classes. The chosen images are `a` and `c`; the random ones are
+        `a` and `b`:
+
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> from capeval.datasets.selection import choose_images, compare_selection
+        >>> rows = ["ImageID,LabelName", "a,Dog", "a,Ball", "b,Dog", "b,Ball", "c,Car", "c,Tree"]
+        >>> boxes = load_boxes("\n".join(rows).encode())
+        >>> study = compare_selection(boxes, choose_images(boxes, 2), seed=1)
+        >>> {name: round(each.entropy, 2) for name, each in study.statistics.items()}
+        {'chosen': 2.0, 'random': 1.0, 'candidates': 1.92}
     """
     positions = {
         "chosen": chosen.positions,
@@ -130,7 +155,7 @@ def choose_images(
     seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Selection:
-    """Choose images with the procedure of nocaps.
+    r"""Choose images with the procedure of nocaps.
 
     Images with unknown or non-zero rotation, and images with a single class, are not candidates. All images
     with more than six classes are chosen. Then the pools of images with 2, 3, 4, 5 and 6 classes alternate:
@@ -150,6 +175,17 @@ def choose_images(
         MismatchError: An image is missing from the rotations, there are fewer candidates than wanted, or more
             than `wanted` images have more than six classes.
         OptionError: `wanted` or `sample` is below 1, or the seed is negative.
+
+    Example:
+        Images `a` and `b` have the same classes, so `c` is chosen after `a`:
+
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> from capeval.datasets.selection import choose_images
+        >>> rows = ["ImageID,LabelName", "a,Dog", "a,Ball", "b,Dog", "b,Ball", "c,Car", "c,Tree"]
+        >>> boxes = load_boxes("\n".join(rows).encode())
+        >>> chosen = choose_images(boxes, 2)
+        >>> [boxes.image_ids[position] for position in chosen.positions]
+        ['a', 'c']
     """
     validate_integer("wanted", wanted, 1)
     validate_integer("sample", sample, 1)
@@ -185,20 +221,44 @@ def choose_images(
 
 
 def choose_randomly(chosen: Selection, *, seed: int = 0) -> NDArray[np.int64]:
-    """Draw the same number of candidates at random.
+    r"""Draw the same number of candidates at random.
 
     Raises:
         OptionError: The seed is negative.
+
+    Example:
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> from capeval.datasets.selection import choose_images, choose_randomly
+        >>> rows = ["ImageID,LabelName", "a,Dog", "a,Ball", "b,Dog", "b,Ball", "c,Car", "c,Tree"]
+        >>> boxes = load_boxes("\n".join(rows).encode())
+        >>> chosen = choose_images(boxes, 2)
+        >>> chosen.positions.tolist()
+        [0, 2]
+        >>> choose_randomly(chosen, seed=1).tolist()
+        [0, 1]
     """
     drawn = make_generator(seed).choice(chosen.candidates, len(chosen.positions), replace=False)
     return drawn.astype(np.int64)
 
 
 def compute_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
-    """Compute the statistics of the images at some positions.
+    r"""Compute the statistics of the images at some positions.
 
     Raises:
         MismatchError: There are no positions.
+
+    Example:
+        An image with two dogs and a tree, and an image with a dog and a ball:
+
+        >>> import numpy as np
+        >>> from capeval.datasets.open_images import load_boxes
+        >>> from capeval.datasets.selection import compute_statistics
+        >>> rows = ["ImageID,LabelName", "a,Dog", "a,Dog", "a,Tree", "b,Dog", "b,Ball"]
+        >>> statistics = compute_statistics(load_boxes("\n".join(rows).encode()), np.array([0, 1]))
+        >>> statistics.classes, statistics.classes_per_image, statistics.instances_per_image
+        (3, 2.0, 2.5)
+        >>> round(statistics.entropy, 3), statistics.largest_share
+        (1.5, 0.5)
     """
     if not len(positions):
         raise MismatchError("statistics require at least one image (got none)")

@@ -51,6 +51,17 @@ def freeze(
     Raises:
         OptionError: The version is not a plain name or exists already, or `image_info` has a field `id`.
         OSError: A file can't be written.
+
+    Example:
+        >>> from capeval.datasets.building import SplitPlan, build_dataset
+        >>> from capeval.datasets.versions import freeze
+        >>> captions = {1: ["A dog runs.", "The dog."], 2: ["Two cats sleep.", "Cats on a bed."]}
+        >>> plans = {"test": SplitPlan(images=(1, 2), references=1, private=True, held_out=True)}
+        >>> version = freeze(build_dataset(captions, plans), "dataset", version="1.0")
+        >>> sorted(path.name for path in (version / "private").iterdir())
+        ['captions_test.json', 'human_test.json']
+        >>> sorted(path.name for path in (version / "public").iterdir())
+        ['image_info_test.json']
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
         raise OptionError(f"'version' must consist of letters, digits, '.' and '-' (got {version!r})")
@@ -83,6 +94,19 @@ def verify(folder: str | Path) -> int:
     Raises:
         FormatError: The manifest is missing or damaged, or a file is missing, changed or not in the
             manifest.
+
+    Example:
+        >>> from capeval.datasets.building import SplitPlan, build_dataset
+        >>> from capeval.datasets.versions import freeze, verify
+        >>> dataset = build_dataset({1: ["A dog runs."]}, {"train": SplitPlan(images=(1,), references=1)})
+        >>> version = freeze(dataset, "dataset", version="1.0")
+        >>> verify(version)
+        1
+        >>> _ = (version / "public" / "captions_train.json").write_text("[]")
+        >>> verify(version)
+        Traceback (most recent call last):
+        ...
+        capeval.errors.FormatError: ...captions_train.json: the file changed: its sha256 must be ... (got ...)
     """
     folder = Path(folder)
     manifest = folder / _MANIFEST

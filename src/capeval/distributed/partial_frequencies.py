@@ -49,6 +49,16 @@ class PartialFrequencies:
         images: The number of images counted.
         stem: Whether the words are stems.
         tokenizer: The tokenizer and its options, as signatures show it.
+
+    Example:
+        >>> from capeval import Tokenizer
+        >>> from capeval.distributed import PartialFrequencies
+        >>> tokenizer = Tokenizer(context="caption")
+        >>> first = PartialFrequencies.of({1: ["A dog runs.", "The dog."]}, tokenizer=tokenizer)
+        >>> second = PartialFrequencies.of({2: ["A dog sleeps."]}, tokenizer=tokenizer)
+        >>> frequencies = (first + second).finish("my-references")
+        >>> frequencies.counts()
+        {('a',): 2, ('dog',): 2, ('a', 'dog'): 2}
     """
 
     def __init__(

@@ -46,6 +46,20 @@ class Sums:
         metrics: The metrics with only their options, without data such as document frequencies.
         signatures: The signature of each metric's scores, by the metric's key.
         statistics: The sum of each metric's rows of statistics.
+
+    Example:
+        In the first shard, 2 of 3 words match; in the second, 5 of 6 words:
+
+        >>> from capeval import Tokenizer, evaluate
+        >>> from capeval.distributed import Sums
+        >>> def score(references, candidates):
+        ...     report = evaluate(references, candidates, ["BLEU"], tokenizer=Tokenizer(context="caption"))
+        ...     return Sums.of(report)
+        >>> first = score({1: ["A dog runs."]}, {1: "A dog sits."})
+        >>> second = score({2: ["Two cats sleep on a bed."]}, {2: "Two cats sleep on the bed."})
+        >>> total = first + second
+        >>> total.images, round(total.corpus["BLEU-1"], 3)
+        (2, 0.778)
     """
 
     metrics: tuple[Metric, ...]
@@ -211,7 +225,7 @@ def get_mergeable_fields(signature: Signature) -> dict[str, Any]:
 
 
 def format_mergeable_fields(signature: Signature) -> str:
-    """Return the fields of `alike` as one line, in the format of signatures."""
+    """Return the fields of `get_mergeable_fields` as one line, in the format of signatures."""
     frequencies = signature.document_frequencies
     parts = [signature.metric, *signature.options, f"tokenizer={signature.tokenizer}"]
     parts += [f"df={frequencies}"] * (frequencies is not None)

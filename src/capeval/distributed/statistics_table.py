@@ -41,6 +41,18 @@ def build_statistics_table(report: Report) -> pa.Table:
 
     Raises:
         DependencyError: pyarrow is not installed.
+
+    Example:
+        The statistics of ROUGE-L are its score and the number of images:
+
+        >>> from capeval import evaluate
+        >>> from capeval.distributed import build_statistics_table
+        >>> report = evaluate({1: ["A dog runs."]}, {1: "A dog sits."}, ["ROUGE-L"])
+        >>> table = build_statistics_table(report)
+        >>> table.column_names
+        ['image_id', 'rouge_l', 'references', 'digest', 'settings']
+        >>> [[round(value, 3) for value in row] for row in table["rouge_l"].to_pylist()]
+        [[0.667, 1.0]]
     """
     pa = import_pyarrow(_WHAT)
     signatures = list(report.signatures.values())
@@ -60,7 +72,7 @@ def build_statistics_table(report: Report) -> pa.Table:
 def build_report(
     table: object, metrics: Iterable[str | Metric] = DEFAULT, *, tokenizer: Tokenizer | None = None
 ) -> Report:
-    """Return the report of one or more concatenated tables of `statistics`.
+    """Return the report of one or more concatenated tables of `build_statistics_table`.
 
     Args:
         table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream; with
@@ -74,6 +86,22 @@ def build_report(
         MismatchError: The table has different metrics, options, document frequencies, tokenizer or version,
             or contains an image twice.
         OptionError: A metric is unknown, or occurs twice.
+
+    Example:
+        The scores of the two images are 2/3 and 1:
+
+        >>> import pyarrow
+        >>> from capeval import Tokenizer, evaluate
+        >>> from capeval.distributed import build_report, build_statistics_table
+        >>> tokenizer = Tokenizer(context="caption")
+        >>> def build_table(references, candidates):
+        ...     report = evaluate(references, candidates, ["ROUGE-L"], tokenizer=tokenizer)
+        ...     return build_statistics_table(report)
+        >>> first = build_table({1: ["A dog runs."]}, {1: "A dog sits."})
+        >>> second = build_table({2: ["Two cats sleep."]}, {2: "Two cats sleep."})
+        >>> report = build_report(pyarrow.concat_tables([first, second]), ["ROUGE-L"], tokenizer=tokenizer)
+        >>> report.image_ids, round(report.corpus["ROUGE-L"], 3)
+        ((1, 2), 0.833)
     """
     resolved = resolve(metrics)
     names = column_names(resolved)

@@ -67,6 +67,14 @@ def load_references(
             is True for bytes.
         DependencyError: Parquet or Arrow requires pyarrow, which is not installed.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval import load_references
+        >>> _ = Path("references.json").write_text('{"1": ["A dog runs.", "The dog."], "2": ["Two cats."]}')
+        >>> references = load_references("references.json")
+        >>> references.image_ids, references[1]
+        ((1, 2), ['A dog runs.', 'The dog.'])
     """
     columns = Columns(role=Role.REFERENCES, id_column=id_column, caption_column=caption_column)
     if validate_flag("by_path", by_path) and isinstance(file, bytes):
@@ -128,6 +136,15 @@ def load_candidates(
         OptionError: Columns are named, but the format has none.
         DependencyError: Parquet or Arrow requires pyarrow, which is not installed.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval import load_candidates
+        >>> text = '[{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "Two cats."}]'
+        >>> _ = Path("results.json").write_text(text)
+        >>> candidates = load_candidates("results.json")
+        >>> candidates.image_ids, candidates[1]
+        ((1, 2), ['A dog.'])
     """
     columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
     with add_path_to_errors(file, name):
@@ -213,6 +230,15 @@ def write_references(references: References, path: str | Path) -> None:
 
     Raises:
         OSError: The file can't be written.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from capeval import References
+        >>> from capeval.formats import write_references
+        >>> write_references(References({1: ["A dog runs.", "The dog."]}), "captions_val.json")
+        >>> json.loads(Path("captions_val.json").read_text())["annotations"]
+        [{'image_id': 1, 'id': 1, 'caption': 'A dog runs.'}, {'image_id': 1, 'id': 2, 'caption': 'The dog.'}]
     """
     write_json(coco_annotations(references), path)
 
@@ -223,5 +249,14 @@ def write_candidates(candidates: Candidates, path: str | Path) -> None:
     Raises:
         MismatchError: An image has several candidates.
         OSError: The file can't be written.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from capeval import Candidates
+        >>> from capeval.formats import write_candidates
+        >>> write_candidates(Candidates({1: "A dog.", 2: "Two cats."}), "results.json")
+        >>> json.loads(Path("results.json").read_text())
+        [{'image_id': 1, 'caption': 'A dog.'}, {'image_id': 2, 'caption': 'Two cats.'}]
     """
     write_json(coco_results(candidates), path)

@@ -38,6 +38,14 @@ def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[
     Raises:
         FormatError: The file is invalid, or contains an image, or a constraint name of an image, twice.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.constraints import load_constraints
+        >>> text = '[{"image_id": 1, "constraints": [{"name": "Dog", "phrases": ["dog", "dogs"]}]}]'
+        >>> _ = Path("constraints.json").write_text(text)
+        >>> load_constraints("constraints.json")
+        {1: {'Dog': ('dog', 'dogs')}}
     """
     images: dict[ImageId, ImageConstraints] = {}
     with add_path_to_errors(file, name):
@@ -63,7 +71,15 @@ def _make_duplicate_error(entry: str, field: str, value: object) -> FormatError:
 
 
 def constraints_bytes(images: Mapping[ImageId, Mapping[str, Sequence[str]]]) -> bytes:
-    """Return the bytes of a constraint file."""
+    """Return the bytes of a constraint file.
+
+    Example:
+        >>> import json
+        >>> from capeval.formats.constraints import constraints_bytes
+        >>> data = constraints_bytes({1: {"Dog": ["dog", "dogs"]}})
+        >>> json.loads(data)
+        [{'image_id': 1, 'constraints': [{'name': 'Dog', 'phrases': ['dog', 'dogs']}]}]
+    """
     return to_json_bytes(
         [
             {
@@ -80,6 +96,12 @@ def write_constraints(images: Mapping[ImageId, Mapping[str, Sequence[str]]], pat
 
     Raises:
         OSError: The file can't be written.
+
+    Example:
+        >>> from capeval.formats.constraints import load_constraints, write_constraints
+        >>> write_constraints({1: {"Dog": ["dog", "dogs"], "Tree": ["tree"]}}, "constraints.json")
+        >>> load_constraints("constraints.json")
+        {1: {'Dog': ('dog', 'dogs'), 'Tree': ('tree',)}}
     """
     with atomic_write(path) as file:
         file.write(constraints_bytes(images))

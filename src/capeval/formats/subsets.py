@@ -42,6 +42,18 @@ def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str,
     Raises:
         FormatError: The file has none of these forms, or is invalid.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats import load_subsets
+        >>> _ = Path("subsets.json").write_text('{"animals": [1, 2], "vehicles": [3]}')
+        >>> load_subsets("subsets.json")
+        {'animals': [1, 2], 'vehicles': [3]}
+
+        The captions of nocaps contain the domain of each image:
+
+        >>> load_subsets(b'[{"image_id": 7, "domain": "in-domain"}, {"image_id": 8, "domain": "out-domain"}]')
+        {'in-domain': [7], 'out-domain': [8]}
     """
     with add_path_to_errors(file, name):
         content = read_json(file, limit)

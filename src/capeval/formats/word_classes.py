@@ -13,7 +13,7 @@ WORD_CLASSES = ("noun", "verb", "adjective")
 
 
 def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:
-    """Read a list of words and their classes.
+    r"""Read a list of words and their classes.
 
     Each line contains a word, a tab and the word's class; `#` starts a comment line.
 
@@ -27,6 +27,13 @@ def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:
     Raises:
         FormatError: A line is invalid, or a word is listed twice.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.word_classes import load_word_classes
+        >>> _ = Path("classes.tsv").write_text("# Words of captions\ndog\tnoun\nrun\tverb\nred\tadjective\n")
+        >>> load_word_classes("classes.tsv")
+        {'dog': 'noun', 'run': 'verb', 'red': 'adjective'}
     """
     classes: dict[str, str] = {}
     with add_path_to_errors(file):

@@ -36,6 +36,16 @@ def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
     Raises:
         FormatError: A line is invalid, or repeats the image of an earlier line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.word_scores import load_word_scores
+        >>> lines = '''{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}
+        ... {"image_id": 8, "scores": {"dog": 0.2}}
+        ... '''
+        >>> _ = Path("scores.jsonl").write_text(lines)
+        >>> load_word_scores("scores.jsonl")
+        {'dog': {7: 0.9, 8: 0.2}, 'grass': {7: 0.4}}
     """
     scores: dict[str, dict[ImageId, float]] = {}
     seen: set[ImageId] = set()

@@ -98,6 +98,28 @@ class Metric(ABC):
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
         first_reference_counts: Whether the first of several equally good references determines the image's
             statistics. The score of the image is the same for each of them; the corpus score may differ.
+
+    Example:
+        A metric that computes the mean number of words needs two statistics per candidate:
+
+        >>> import numpy as np
+        >>> from dataclasses import dataclass
+        >>> from capeval import evaluate
+        >>> from capeval.metrics import Metric
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class MeanLength(Metric):
+        ...     family = "Length"
+        ...     names = ("Length",)
+        ...     statistics = ("words", "images")
+        ...
+        ...     def kernel(self, references):
+        ...         return lambda captions: np.array([[len(text.split()), 1.0] for text in captions.texts()])
+        ...
+        ...     def aggregate(self, statistics):
+        ...         return statistics[..., :1] / statistics[..., 1:]
+        >>> references = {1: ["A dog runs."], 2: ["Two cats sleep."]}
+        >>> evaluate(references, {1: "A dog.", 2: "Two cats on a bed."}, [MeanLength()]).corpus
+        {'Length': 3.5}
     """
 
     family: ClassVar[str]
@@ -309,6 +331,17 @@ class Prepared:
 
     It is immutable, so any number of threads can score candidates with it. A pickle contains the metric and
     the references, which are prepared again when it is loaded.
+
+    Example:
+        The second and third candidates are different samples for the same image:
+
+        >>> from capeval import RougeN
+        >>> prepared = RougeN(n=1).prepare({1: ["A dog runs."], 2: ["Two cats on a bed."]})
+        >>> scores = prepared.score({1: "A dog runs.", 2: ["Two cats.", "A bed."]})
+        >>> scores.image_ids
+        (1, 2, 2)
+        >>> scores.per_image["ROUGE-1"].round(3).tolist()
+        [1.0, 0.4, 0.4]
     """
 
     def __init__(self, metric: Metric, references: TokenizedReferences) -> None:

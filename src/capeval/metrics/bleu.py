@@ -38,6 +38,18 @@ class Bleu(Metric):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        All 5 words and 3 of 4 bigrams of the candidate are in the reference, which has 6 words. Without a
+        brevity penalty, BLEU-2 is the square root of 3/4:
+
+        >>> from capeval import Bleu, evaluate
+        >>> references, candidates = {1: ["A dog runs on the grass."]}, {1: "A dog on the grass."}
+        >>> for brevity in ("none", "closest"):
+        ...     report = evaluate(references, candidates, [Bleu(orders=(1, 2), brevity=brevity)])
+        ...     print(brevity, {name: round(score, 3) for name, score in report.corpus.items()})
+        none {'BLEU-1': 1.0, 'BLEU-2': 0.866}
+        closest {'BLEU-1': 0.819, 'BLEU-2': 0.709}
     """
 
     family: ClassVar[str] = "BLEU"

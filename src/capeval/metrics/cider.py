@@ -133,6 +133,16 @@ class CiderD(_Cider):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        A candidate that equals its only reference scores 10, the maximum:
+
+        >>> from capeval import CiderD, evaluate
+        >>> references = {1: ["A dog runs on the grass."], 2: ["Two cats sleep on a bed."]}
+        >>> candidates = {1: "A dog runs on the grass.", 2: "Two dogs on a bed."}
+        >>> report = evaluate(references, candidates, [CiderD()])
+        >>> report.per_image["CIDEr-D"].round(3).tolist(), round(report.corpus["CIDEr-D"], 3)
+        ([10.0, 3.238], 6.619)
     """
 
     family: ClassVar[str] = "CIDEr-D"
@@ -187,6 +197,17 @@ class Cider(_Cider):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        A candidate that equals its only reference scores 1, the maximum. With stems, "cat" matches "cats":
+
+        >>> from capeval import Cider, evaluate
+        >>> references = {1: ["A dog runs on the grass."], 2: ["Two cats sleep on a bed."]}
+        >>> candidates = {1: "A dog runs on the grass.", 2: "A cat sleeps on a bed."}
+        >>> evaluate(references, candidates, [Cider()]).per_image["CIDEr"].round(3).tolist()
+        [1.0, 0.771]
+        >>> evaluate(references, candidates, [Cider(stem=False)]).per_image["CIDEr"].round(3).tolist()
+        [1.0, 0.235]
     """
 
     family: ClassVar[str] = "CIDEr"

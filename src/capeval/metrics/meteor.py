@@ -105,6 +105,19 @@ class Meteor(Metric):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        In the second candidate, "cat" matches a stem and "couch" a synonym. With exact
+        matches only, its score is lower:
+
+        >>> from capeval import Meteor, evaluate
+        >>> references = {1: ["A dog runs on the grass."], 2: ["Cats on the sofa."]}
+        >>> candidates = {1: "A dog runs on the grass.", 2: "A cat on the couch."}
+        >>> evaluate(references, candidates, [Meteor()]).per_image["METEOR"].round(3).tolist()
+        [1.0, 0.415]
+        >>> exact = Meteor(stages=("exact",), weights=(1.0,))
+        >>> evaluate(references, candidates, [exact]).per_image["METEOR"].round(3).tolist()
+        [1.0, 0.117]
     """
 
     family: ClassVar[str] = "METEOR"
@@ -318,6 +331,19 @@ def align(
         CaptionError: A caption is not a string of characters, or the captions are too long to align.
         OptionError: `metric` is not a `Meteor`, or `tokenizer` not a `Tokenizer`.
         ResourceError: The word tables are missing or damaged.
+
+    Example:
+        >>> from capeval import align
+        >>> aligned = align("A cat on the couch.", "Cats on the sofa.")
+        >>> for match in aligned.matches:
+        ...     word = aligned.candidate[match.candidate.start]
+        ...     print(word, aligned.reference[match.reference.start], match.stage)
+        cat cats stem
+        on on exact
+        the the exact
+        couch sofa synonym
+        >>> aligned.chunks, round(aligned.score, 3)
+        (1, 0.415)
     """
     if metric is not None and not isinstance(metric, Meteor):
         raise OptionError(f"'metric' must be a Meteor (got {metric!r})")

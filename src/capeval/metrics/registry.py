@@ -64,6 +64,22 @@ def register(metric: _Class) -> _Class:
     Raises:
         OptionError: The name of the metric or of a variant is already registered, or contains a space, comma
             or parenthesis.
+
+    Example:
+        capeval registers ROUGE-N as follows::
+
+            @register
+            @dataclass(frozen=True, kw_only=True)
+            class RougeN(MeanMetric):
+                variants: ClassVar = {f"ROUGE-{n}": {"n": n} for n in range(1, 5)}
+
+        The metric is then available by the name of its class and by the names of its variants:
+
+        >>> from capeval.metrics import CLASSES, METRICS
+        >>> CLASSES["RougeN"]
+        <class 'capeval.metrics.rouge.RougeN'>
+        >>> METRICS["ROUGE-2"]()
+        RougeN(n=2)
     """
     variants = {
         name: partial(metric, **options) for name, options in (metric.variants or {metric.family: {}}).items()
@@ -134,6 +150,14 @@ def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
 
     The key of a metric with one score is the name of the score. Otherwise it is the metric's family or, if
     several of the metrics belong to that family, the names of its scores joined by commas.
+
+    Example:
+        >>> from capeval import Bleu, CiderD
+        >>> from capeval.metrics import list_metric_keys
+        >>> list_metric_keys([Bleu(), CiderD()])
+        ('BLEU', 'CIDEr-D')
+        >>> list_metric_keys([Bleu(orders=(1, 2)), Bleu(orders=(4,))])
+        ('BLEU-1,BLEU-2', 'BLEU-4')
     """
     families = [metric.family for metric in metrics]
     return tuple(

@@ -29,6 +29,17 @@ class RougeL(MeanMetric):
 
     Raises:
         OptionError: `beta` is not a number above 0.
+
+    Example:
+        The longest common subsequence is "a dog". Precision is 1, recall is 2/3, and their harmonic mean is
+        0.8. By default, recall has a higher weight:
+
+        >>> from capeval import RougeL, evaluate
+        >>> references, candidates = {1: ["A dog runs."]}, {1: "A dog."}
+        >>> round(evaluate(references, candidates, [RougeL(beta=1.0)]).corpus["ROUGE-L"], 3)
+        0.8
+        >>> round(evaluate(references, candidates, [RougeL()]).corpus["ROUGE-L"], 3)
+        0.772
     """
 
     family: ClassVar[str] = "ROUGE-L"
@@ -55,6 +66,15 @@ class RougeN(MeanMetric):
 
     Raises:
         OptionError: `n` is not an integer from 1 to 4.
+
+    Example:
+        The candidate contains 5 of 6 words and 3 of 5 bigrams of the reference:
+
+        >>> from capeval import RougeN, evaluate
+        >>> metrics = [RougeN(n=1), RougeN(n=2)]
+        >>> report = evaluate({1: ["A dog runs on the grass."]}, {1: "A dog on the grass."}, metrics)
+        >>> {name: round(score, 3) for name, score in report.corpus.items()}
+        {'ROUGE-1': 0.833, 'ROUGE-2': 0.6}
     """
 
     family: ClassVar[str] = "ROUGE-N"
@@ -87,6 +107,15 @@ class RougeS(MeanMetric):
 
     Raises:
         OptionError: `distance` is not an integer from 1 to 2^31 - 1, or `beta` not a number above 0.
+
+    Example:
+        The candidate has one skip bigram, "a dog", and the reference three: "a dog", "a runs" and "dog runs".
+        Precision is 1, recall is 1/3, and their harmonic mean is 0.5:
+
+        >>> from capeval import RougeS, evaluate
+        >>> report = evaluate({1: ["A dog runs."]}, {1: "A dog."}, [RougeS(beta=1.0)])
+        >>> round(report.corpus["ROUGE-S"], 3)
+        0.5
     """
 
     family: ClassVar[str] = "ROUGE-S"

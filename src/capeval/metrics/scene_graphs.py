@@ -58,7 +58,22 @@ class SceneRelation:
 
 @dataclass(frozen=True, kw_only=True)
 class SceneGraph:
-    """Objects with attributes, and the relations between them."""
+    """Objects with attributes, and the relations between them.
+
+    Example:
+        >>> from capeval import Spice
+        >>> graph = Spice().explain("a dog runs on grass", ["a brown dog runs on the grass"]).references
+        >>> [(each.name, [attribute.name for attribute in each.attributes]) for each in graph.objects]
+        [('dog', ['brown']), ('grass', [])]
+
+        The candidate has the same relation, which therefore counts as a match in SPICE:
+
+        >>> [relation] = graph.relations
+        >>> graph.objects[relation.subject].name, relation.name, graph.objects[relation.object].name
+        ('dog', 'run on', 'grass')
+        >>> relation.matched
+        True
+    """
 
     objects: tuple[SceneObject, ...]
     relations: tuple[SceneRelation, ...]

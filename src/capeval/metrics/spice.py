@@ -108,6 +108,16 @@ class Spice(Metric):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        The candidate has three tuples: `(dog)`, `(grass)` and `(dog, grass, run on)`. The reference has these
+        three and `(dog, brown)`:
+
+        >>> from capeval import Spice, evaluate
+        >>> spice = Spice(measures=("F", "precision", "recall"))
+        >>> report = evaluate({1: ["A brown dog runs on the grass."]}, {1: "A dog runs on grass."}, [spice])
+        >>> {name: round(score, 3) for name, score in report.corpus.items()}
+        {'SPICE': 0.857, 'SPICE-precision': 1.0, 'SPICE-recall': 0.75}
     """
 
     family: ClassVar[str] = "SPICE"

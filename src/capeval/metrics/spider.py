@@ -43,6 +43,14 @@ class Spider(Metric):
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        >>> from capeval import CiderD, Spice, Spider, evaluate
+        >>> references = {1: ["A dog runs on the grass."], 2: ["Two cats sleep on a bed."]}
+        >>> candidates = {1: "A dog runs on the grass.", 2: "A cat sleeps on a bed."}
+        >>> report = evaluate(references, candidates, [Spice(), CiderD(), Spider()])
+        >>> {name: round(score, 3) for name, score in report.corpus.items()}
+        {'SPICE': 0.75, 'CIDEr-D': 6.173, 'SPIDEr': 3.462}
     """
 
     family: ClassVar[str] = "SPIDEr"

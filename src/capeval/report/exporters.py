@@ -34,6 +34,15 @@ def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
     Args:
         systems: The systems.
         per_image: Whether to include the scores of each image.
+
+    Example:
+        >>> import json
+        >>> from capeval import evaluate
+        >>> from capeval.report import System, to_json
+        >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+        >>> content = json.loads(to_json([System(name="Transformer", report=report)]))
+        >>> content["system"], content["images"], content["metrics"]
+        ('Transformer', 1, {'ROUGE-1': 0.75})
     """
     objects = [_build_object(system, per_image=per_image) for system in systems]
     return _dump_json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
@@ -74,6 +83,14 @@ def to_csv(grid: Grid) -> str:
 
     The ends of intervals have separate columns. Text that a spreadsheet would run as a formula is prefixed
     with an apostrophe.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.report import System, create_score_table, to_csv
+        >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+        >>> print(to_csv(create_score_table([System(name="Transformer", report=report)])), end="")
+        "System","ROUGE-1"
+        "Transformer",0.75
     """
     import csv
     import io
@@ -98,7 +115,21 @@ def to_csv(grid: Grid) -> str:
 
 
 def to_markdown(grid: Grid) -> str:
-    """Format a GitHub-flavored Markdown table, with the best of each column in bold."""
+    """Format a GitHub-flavored Markdown table, with the best of each column in bold.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> from capeval.report import System, create_score_table, to_markdown
+        >>> evaluator = Evaluator({1: ["A big red bus."]}, ["ROUGE-1"])
+        >>> candidates = {"Transformer": {1: "A red bus."}, "Baseline": {1: "A bus."}}
+        >>> systems = [System(name=name, report=evaluator.evaluate(candidates[name])) for name in candidates]
+        >>> print(to_markdown(create_score_table(systems)))
+        | System | ROUGE-1 |
+        | --- | ---: |
+        | Transformer | **0.750** |
+        | Baseline | 0.500 |
+        ...
+    """
     numbers = find_number_columns(grid)
     rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
     body = [[_mark_best(_escape_markdown(format_cell(cell)), cell) for cell in row] for row in grid.rows]
@@ -126,7 +157,26 @@ def _escape_markdown(text: str) -> str:
 
 
 def to_latex(grid: Grid) -> str:
-    r"""Format a LaTeX `booktabs` table, with the best of each column in bold."""
+    r"""Format a LaTeX `booktabs` table, with the best of each column in bold.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> from capeval.report import System, create_score_table, to_latex
+        >>> evaluator = Evaluator({1: ["A big red bus."]}, ["ROUGE-1"])
+        >>> candidates = {"Transformer": {1: "A red bus."}, "Baseline": {1: "A bus."}}
+        >>> systems = [System(name=name, report=evaluator.evaluate(candidates[name])) for name in candidates]
+        >>> print(to_latex(create_score_table(systems)))
+        % \usepackage{booktabs}
+        \begin{tabular}{lr}
+        \toprule
+        System & ROUGE-1 \\
+        \midrule
+        Transformer & \textbf{0.750} \\
+        Baseline & 0.500 \\
+        \bottomrule
+        \end{tabular}
+        ...
+    """
     numbers = find_number_columns(grid)
     alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,6 +75,16 @@ def to_html(
         MismatchError: The systems have different metrics or subsets, or were scored with a different
             tokenizer.
         OptionError: There is no score `examples_by`, or the URL of a picture has an invalid host.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval import evaluate
+        >>> from capeval.report import System, to_html
+        >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+        >>> page = to_html([System(name="Transformer", report=report)], title="Captions of buses", brief=True)
+        >>> _ = Path("report.html").write_text(page, encoding="utf-8")
+        >>> "<title>Captions of buses</title>" in page
+        True
     """
     try:
         from capeval.report.browser import caption_browser
@@ -106,14 +116,17 @@ def to_html(
     )
 
 
-def _draw_figures(
-    systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
-) -> dict[str, Markup]:
+def _draw_figures(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Draw the plots: the panels `bars` and `spread`, and the colors of their legend."""
     try:
         from capeval.report import svg_plots
     except ImportError as error:
         raise make_missing_package_error("HTML reports need", error, "report") from None
-    return {"bars": svg_plots.plot_bars(systems, published), "spread": svg_plots.plot_distributions(systems)}
+    return {
+        "bars": svg_plots.plot_bars(systems, published),
+        "spread": svg_plots.plot_distributions(systems),
+        "colors": svg_plots.list_colors(systems, published),
+    }
 
 
 def _select_examples(

@@ -83,6 +83,18 @@ def create_score_table(
 
     Raises:
         MismatchError: The systems have different metrics or subsets.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> from capeval.report import System, create_score_table
+        >>> evaluator = Evaluator({1: ["A big red bus."]}, ["ROUGE-1"])
+        >>> candidates = {"Transformer": {1: "A red bus."}, "Baseline": {1: "A bus."}}
+        >>> systems = [System(name=name, report=evaluator.evaluate(candidates[name])) for name in candidates]
+        >>> grid = create_score_table(systems, {"Published": {"ROUGE-1": 0.6}})
+        >>> grid.columns
+        ('System', 'ROUGE-1')
+        >>> [(row[0].value, row[1].value, row[1].best) for row in grid.rows]
+        [('Transformer', 0.75, True), ('Baseline', 0.5, False), ('Published', 0.6, False)]
     """
     names = _get_names(systems)
     subsets = tuple(systems[0].report.subsets)
@@ -129,6 +141,17 @@ def create_image_table(systems: Sequence[System]) -> Grid:
 
     Raises:
         MismatchError: The systems have different metrics.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.report import System, create_image_table
+        >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs."}, ["ROUGE-1"])
+        >>> grid = create_image_table([System(name="Transformer", report=report)])
+        >>> grid.columns
+        ('System', 'image_id', 'ROUGE-1')
+        >>> [[cell.value for cell in row] for row in grid.rows]
+        [['Transformer', 1, 0.75], ['Transformer', 2, 0.5]]
     """
     names = _get_names(systems)
     rows = []
@@ -150,6 +173,18 @@ def create_comparison_table(
         a: The name of the first system.
         b: The name of the second system.
         notes: Footnotes of the table, such as the `notes` of a report.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.report import create_comparison_table
+        >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
+        >>> ours = evaluate(references, {1: "A big red bus.", 2: "Two dogs."}, ["ROUGE-1"])
+        >>> baseline = evaluate(references, {1: "A red bus.", 2: "Two dogs."}, ["ROUGE-1"])
+        >>> grid = create_comparison_table(ours.compare(baseline), "Transformer", "Baseline")
+        >>> grid.columns
+        ('Metric', 'Transformer', 'Baseline', 'Difference', 'p-value')
+        >>> [cell.value for cell in grid.rows[0][:4]]
+        ['ROUGE-1', 0.75, 0.625, 0.125]
     """
     rows = tuple(
         (

@@ -37,6 +37,24 @@ class DocumentFrequencies:
     Attributes:
         name: The name of the corpus, for signatures.
         stem: Whether the words are stems.
+
+    Example:
+        The word "dog" is in the references of two of three images:
+
+        >>> from capeval import CiderD, DocumentFrequencies
+        >>> corpus = {1: ["A dog runs.", "The dog."], 2: ["A dog."], 3: ["Two cats."]}
+        >>> frequencies = DocumentFrequencies.of(corpus, name="pets")
+        >>> frequencies.images
+        3.0
+        >>> frequencies.counts()[("dog",)], frequencies.counts()[("a", "dog")]
+        (2, 2)
+
+        CIDEr-D with these frequencies can score a single image:
+
+        >>> metric = CiderD(frequencies=frequencies)
+        >>> scores = metric.prepare({7: ["A dog runs outside."]}).score({7: "A dog runs outside."})
+        >>> round(scores.corpus["CIDEr-D"], 3)
+        10.0
     """
 
     def __init__(

@@ -70,6 +70,14 @@ class ParseStore:
 
     Raises:
         OptionError: `limit` is less than a mebibyte.
+
+    Example:
+        >>> from capeval import Spice, evaluate
+        >>> from capeval.resources.parse_store import ParseStore
+        >>> store = ParseStore("parses.sqlite")
+        >>> report = evaluate({1: ["A brown dog runs."]}, {1: "A dog runs."}, [Spice(store=store)])
+        >>> round(report.corpus["SPICE"], 3), len(store)
+        (0.8, 2)
     """
 
     def __init__(self, path: str | Path, *, limit: int = 2**30) -> None:

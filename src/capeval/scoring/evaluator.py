@@ -58,6 +58,18 @@ def evaluate(
             subset contains an image without references.
         OptionError: A metric is unknown or duplicate, `subsets` is not a mapping of names to image ids, or a
             subset is empty.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> references = {1: ["A dog runs.", "The dog is running."], 2: ["Two cats on a bed."]}
+        >>> candidates, subsets = {1: "A dog runs.", 2: "Two cats."}, {"dogs": [1], "cats": [2]}
+        >>> report = evaluate(references, candidates, ["BLEU-1", "ROUGE-L"], subsets=subsets)
+        >>> {name: round(score, 3) for name, score in report.corpus.items()}
+        {'BLEU-1': 0.549, 'ROUGE-L': 0.765}
+        >>> report.image_ids, report.per_image["ROUGE-L"].round(3).tolist()
+        ((1, 2), [1.0, 0.53])
+        >>> round(report.subsets["dogs"]["BLEU-1"], 3)
+        1.0
     """
     return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
 
@@ -74,6 +86,13 @@ class Evaluator:
         CaptionError: `references` are not captions by image.
         OptionError: A metric is unknown or duplicate, or `tokenizer` is not the tokenizer of the tokenized
             references.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> evaluator = Evaluator({1: ["A big red bus."], 2: ["Two cats."]}, ["ROUGE-1"])
+        >>> systems = {"Ours": {1: "A red bus.", 2: "Two cats."}, "Baseline": {1: "A bus.", 2: "Cats."}}
+        >>> {name: evaluator.evaluate(candidates).corpus["ROUGE-1"] for name, candidates in systems.items()}
+        {'Ours': 0.875, 'Baseline': 0.5}
     """
 
     def __init__(
@@ -172,7 +191,17 @@ def match_candidates(references: References, candidates: Candidates) -> Candidat
 
 
 def list_problems(references: References, candidates: Candidates) -> list[str]:
-    """Return the errors that prevent scoring; empty if each image has one candidate."""
+    """Return the errors that prevent scoring; empty if each image has one candidate.
+
+    Example:
+        >>> from capeval import Candidates, References
+        >>> from capeval.scoring.evaluator import list_problems
+        >>> references = References({1: ["A dog runs."], 2: ["Two cats."]})
+        >>> list_problems(references, Candidates({1: "A dog.", 2: "A cat."}))
+        []
+        >>> list_problems(references, Candidates({1: "A dog."}))
+        ['image 2 is among the references but not among the candidates']
+    """
     messages = []
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:

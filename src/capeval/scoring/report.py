@@ -44,6 +44,18 @@ class Report:
         intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
         unscored: The images that a metric could not score and excludes from its corpus scores, with the
             reason, by the metric's key; empty if all images are scored.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Cats."}, ["ROUGE-1"])
+        >>> report
+        <Report of 2 images
+         ROUGE-1 0.625>
+        >>> report.corpus["ROUGE-1"], report.per_image["ROUGE-1"].tolist()
+        (0.625, [0.75, 0.5])
+        >>> report.to_dict(per_image=True)["per_image"]
+        [{'image_id': 1, 'ROUGE-1': 0.75}, {'image_id': 2, 'ROUGE-1': 0.5}]
     """
 
     image_ids: tuple[ImageId, ...]

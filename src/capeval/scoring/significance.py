@@ -137,6 +137,19 @@ class Comparisons(dict[str, Comparison]):
 
     Attributes:
         notes: One sentence per reason for excluding images from the comparison of a score.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> comparisons = compare(a, b)
+        >>> list(comparisons), comparisons["ROUGE-1"].better
+        (['ROUGE-1'], 'a')
+        >>> comparisons
+        a - b
+        ROUGE-1  0.833  0.500  +0.3333 [+0.0000, +0.5000]  0.0679
     """
 
     notes: tuple[str, ...] = ()
@@ -175,6 +188,18 @@ class BootstrapScore:
         values: The score of each resample.
         seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import resample
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> score = resample(report, samples=1000)["ROUGE-1"]
+        >>> score.score, len(score.values)
+        (0.5, 1000)
+        >>> interval = score.interval(level=0.9)
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.167, 0.833)
     """
 
     name: str
@@ -223,6 +248,17 @@ def resample(
         CaptionError: `images` contains something other than image ids.
         MismatchError: The report has no scores for one of the images.
         OptionError: An option has an invalid value.
+
+    Example:
+        The scores of the images are 1, 0.5 and 0. Each resample is the mean of three draws of them:
+
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import resample
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> score = resample(report, samples=4)["ROUGE-1"]
+        >>> score.score, score.values.round(3).tolist()
+        (0.5, [0.333, 1.0, 1.0, 0.167])
     """
     _check_options(samples, seed)
     return _resample_scores(report, images, seed, lambda count: draw_resamples(count, samples, seed))
@@ -239,6 +275,16 @@ class Resampler:
 
     Raises:
         OptionError: An option has an invalid value.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import Resampler
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> resampler = Resampler(samples=4)
+        >>> [resampler.resample(report)["ROUGE-1"].values.round(3).tolist() for report in (a, b)]
+        [[0.667, 1.0, 1.0, 0.833], [0.167, 1.0, 1.0, 0.333]]
     """
 
     def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
@@ -303,6 +349,17 @@ def bootstrap(
         CaptionError: `images` contains something other than image ids.
         MismatchError: The report has no scores for one of the images.
         OptionError: An option has an invalid value.
+
+    Example:
+        The scores of the images are 1, 0.5 and 0:
+
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import bootstrap
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> interval = bootstrap(report)["ROUGE-1"]
+        >>> interval.score, round(interval.low, 3), round(interval.high, 3)
+        (0.5, 0.0, 1.0)
     """
     validate_level("level", level)
     resampled = resample(report, samples=samples, seed=seed, images=images)
@@ -347,6 +404,20 @@ def compare(
     Raises:
         MismatchError: The two reports differ in images, references, metrics or options.
         OptionError: An option has an invalid value.
+
+    Example:
+        The first system is better for two images and equal for one:
+
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> comparison = compare(a, b)["ROUGE-1"]
+        >>> round(comparison.difference, 3), round(comparison.low, 3), round(comparison.high, 3)
+        (0.333, 0.0, 0.5)
+        >>> comparison.better, round(comparison.p_value, 3)
+        ('a', 0.068)
     """
     validate_choice("method", method, get_args(Method))
     _check_options(samples, seed)
@@ -401,6 +472,17 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
     Raises:
         MismatchError: The two differ in score, number of resamples or seed.
         OptionError: `level` is not a number between 0 and 1.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import difference, resample
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> first, second = (resample(report)["ROUGE-1"] for report in (a, b))
+        >>> comparison = difference(first, second)
+        >>> round(comparison.difference, 3), round(comparison.p_value, 3)
+        (0.333, 0.068)
     """
     validate_level("level", level)
     if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +15,17 @@ import pytest
 from capeval.errors import FormatError, MismatchError
 from capeval_decoding.baselines.features import FeatureFile, pad_features
 from tests.decoding.captioners.data import write_features
+from tests.docs.test_examples import run_doctest
 
 PROJECT = Path(__file__).resolve().parents[3]
 GENERATOR = np.random.default_rng(0)
 FEATURES = {7: GENERATOR.random((3, 4), dtype=np.float32), 5: GENERATOR.random((2, 4), dtype=np.float32)}
 BOXES = {7: [[0, 0, 10, 10], [5, 5, 639.5, 480], [1, 2, 1, 2]], 5: [[0, 0, 1, 1]] * 2}
+
+
+def test_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_doctest(inspect.getdoc(FeatureFile) or "", "FeatureFile", {})
 
 
 def test_arrays_of_different_lengths(tmp_path: Path) -> None:

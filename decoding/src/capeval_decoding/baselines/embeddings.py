@@ -37,7 +37,7 @@ class JoinedVectors:
 
 
 def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Vector], int]:
-    """Load the vectors of some words, and their dimension.
+    r"""Load the vectors of some words, and their dimension.
 
     Each line holds a word and its numbers, separated by spaces or tabs, as in GloVe's `glove.42B.300d.txt`
     and in `deps.words`, the dependency-based embeddings of Levy and Goldberg. A word2vec header line with two
@@ -54,6 +54,14 @@ def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Ve
         FormatError: A line has the wrong number of values, or a value that is not a finite number, or the
             file contains no vectors. The error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval_decoding.baselines.embeddings import load_vectors
+        >>> _ = Path("glove.txt").write_text("dog 0.5 1\ncat 0.25 0\n")
+        >>> vectors, dimensions = load_vectors("glove.txt", ["dog", "harp"])
+        >>> {word: vector.tolist() for word, vector in vectors.items()}, dimensions
+        ({'dog': [0.5, 1.0]}, 2)
     """
     path = Path(path)
     wanted, found, width = set(words), {}, 0
@@ -77,7 +85,7 @@ def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Ve
 
 
 def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: int = 0) -> JoinedVectors:
-    """Load the word vectors of a vocabulary from files, and concatenate them per word.
+    r"""Load the word vectors of a vocabulary from files, and concatenate them per word.
 
     The paper joins GloVe and dependency-based vectors; the published code uses only GloVe. A word that is
     missing from a file gets the values 2n - 1, with n drawn from the standard normal distribution, as in the
@@ -87,6 +95,16 @@ def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: i
         vocabulary: Vocabulary of the model.
         files: Files of vectors, in the order of concatenation.
         seed: Seed of the random vectors.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval_decoding.baselines.embeddings import join_vectors
+        >>> from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+        >>> _ = Path("glove.txt").write_text("dog 0.5 1\nharp 0 0.25\n")
+        >>> _ = Path("deps.txt").write_text("dog 0.75\n")
+        >>> joined = join_vectors(Vocabulary((UNKNOWN, BOUNDARY, "dog", "harp")), ["glove.txt", "deps.txt"])
+        >>> joined.vectors[2].tolist(), joined.missing
+        ([0.5, 1.0, 0.75], ((), ('harp',)))
     """
     rng = make_generator(seed)
     parts, missing = [], []

@@ -40,6 +40,15 @@ class FeatureFile:
         FormatError: The file has a different layout; the error names the dataset.
         DependencyError: h5py is not installed.
         OSError: The file can't be read.
+
+    Example:
+        >>> import h5py
+        >>> from capeval_decoding.baselines.features import FeatureFile
+        >>> with h5py.File("features.h5", "w") as file:
+        ...     file["image_id"], file["num_boxes"], file["features"] = [7], [2], [[0.5, 1.0, 0.25, 0.0]]
+        >>> with FeatureFile("features.h5") as file:
+        ...     print(file.image_ids, file.width, file.features(7).tolist())
+        (7,) 2 [[0.5, 1.0], [0.25, 0.0]]
     """
 
     def __init__(self, path: str | Path, *, width: int | None = None) -> None:
@@ -210,7 +219,15 @@ class FeatureFile:
 
 
 def pad_features(features: Sequence[Floats]) -> Floats:
-    """Stack the features of images into one array, padded with all-zero regions."""
+    """Stack the features of images into one array, padded with all-zero regions.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval_decoding.baselines.features import pad_features
+        >>> two_regions, one_region = np.array([[1, 2], [3, 4]]), np.array([[5, 6]])
+        >>> pad_features([two_regions, one_region]).tolist()
+        [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [0.0, 0.0]]]
+    """
     most = max(len(each) for each in features)
     together = np.zeros((len(features), most, features[0].shape[1]), dtype=np.float32)
     for row, each in enumerate(features):

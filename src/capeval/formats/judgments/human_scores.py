@@ -88,6 +88,15 @@ def render_human_scores(scores: Sequence[HumanScore]) -> str:
 
     Text that a spreadsheet would run as a formula is escaped with an apostrophe; `load_human_scores` removes
     it.
+
+    Example:
+        >>> from capeval.formats.judgments.human_scores import HumanScore, render_human_scores
+        >>> score = HumanScore(
+        ...     system="captioner", question="M1", value=0.62, low=0.55, high=0.69, images=100, votes=300
+        ... )
+        >>> print(render_human_scores([score]), end="")
+        submission,system,question,value,low,high,images,votes,workers,alpha,release
+        ,captioner,M1,0.62,0.55,0.69,100,300,,,
     """
     return _render_csv(scores, _COLUMNS)
 
@@ -109,6 +118,20 @@ def write_human_scores(
 
     Raises:
         OSError: A file can't be written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.human_scores import HumanDifference, HumanScore, write_human_scores
+        >>> a = HumanScore(system="A", question="M1", value=0.6, low=0.5, high=0.7, images=100, votes=300)
+        >>> b = HumanScore(system="B", question="M1", value=0.4, low=0.3, high=0.5, images=100, votes=300)
+        >>> difference = HumanDifference(
+        ...     question="M1", system="A", next="B", difference=0.2, low=0.1, high=0.3, p_value=0.01
+        ... )
+        >>> [path.name for path in write_human_scores([a, b], [difference], Path("."))]
+        ['human.csv', 'differences.csv']
+        >>> print(Path("differences.csv").read_text(), end="")
+        question,system,next,difference,low,high,p_value
+        M1,A,B,0.2,0.1,0.3,0.01
     """
     texts = {
         folder / "human.csv": render_human_scores(scores),
@@ -121,7 +144,7 @@ def write_human_scores(
 
 
 def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanDifference, ...]:
-    """Read `differences.csv`, which has no rows if only one system was judged.
+    r"""Read `differences.csv`, which has no rows if only one system was judged.
 
     Args:
         file: The path of the file, or its bytes.
@@ -131,6 +154,15 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
     Raises:
         FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.human_scores import load_human_differences
+        >>> columns = "question,system,next,difference,low,high,p_value"
+        >>> _ = Path("differences.csv").write_text(f"{columns}\nM1,A,B,0.2,0.1,0.3,0.01\n")
+        >>> [difference] = load_human_differences("differences.csv")
+        >>> difference.system, difference.next, difference.difference, difference.p_value
+        ('A', 'B', 0.2, 0.01)
     """
     found = []
     with add_path_to_errors(file, name):
@@ -155,7 +187,7 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
 
 
 def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanScore, ...]:
-    """Read `human.csv`.
+    r"""Read `human.csv`.
 
     Args:
         file: The path of the file, or its bytes.
@@ -166,6 +198,15 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
         FormatError: The file is invalid, or has two values of a system for the same question and release; the
             error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.human_scores import load_human_scores
+        >>> columns = "submission,system,question,value,low,high,images,votes,workers,alpha,release"
+        >>> _ = Path("human.csv").write_text(f"{columns}\n,captioner,M1,0.62,0.55,0.69,100,300,12,,\n")
+        >>> [score] = load_human_scores("human.csv")
+        >>> score.system, score.value, score.workers, score.alpha
+        ('captioner', 0.62, 12, None)
     """
     scores: dict[tuple[str, str, str], HumanScore] = {}
     with add_path_to_errors(file, name):

@@ -104,7 +104,14 @@ class Plan:
 
 
 def get_plan_paths(folder: Path) -> tuple[Path, Path]:
-    """Return the paths of a plan's pairs and triplets in a folder."""
+    """Return the paths of a plan's pairs and triplets in a folder.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import get_plan_paths
+        >>> [path.as_posix() for path in get_plan_paths(Path("study"))]
+        ['study/pairs.csv', 'study/triplets.csv']
+    """
     return folder / "pairs.csv", folder / "triplets.csv"
 
 
@@ -118,6 +125,19 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
 
     Raises:
         OSError: A file can't be written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import Pair, Plan, Triplet, write_plan
+        >>> dog, cat = "A dog runs.", "A cat sleeps."
+        >>> pair = Pair(image=1, first=dog, second=cat, kind="HI", first_by="human", second_by="other")
+        >>> triplet = Triplet(
+        ...     pair=0, reference="The dog.", left=cat, right=dog, on_the_left="second", judgments=3
+        ... )
+        >>> pairs, triplets = write_plan(Plan(pairs=(pair,), triplets=(triplet,)), Path("."))
+        >>> print(triplets.read_text(), end="")
+        "triplet","pair","reference","left","right","on_the_left","judgments"
+        0,0,"The dog.","A cat sleeps.","A dog runs.","second",3
     """
     pairs = (
         (number, str(pair.image), pair.kind, pair.first, pair.second, pair.first_by, pair.second_by)
@@ -155,6 +175,18 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
         FormatError: A file is invalid, or a triplet names a pair that is not in the plan; the error names the
             line.
         OSError: A file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import Pair, Plan, Triplet, load_plan, write_plan
+        >>> pair = Pair(image=1, first="A dog.", second="A cat.", kind="MM", first_by="A", second_by="B")
+        >>> triplet = Triplet(
+        ...     pair=0, reference="The dog.", left="A cat.", right="A dog.", on_the_left="second", judgments=3
+        ... )
+        >>> plan = Plan(pairs=(pair,), triplets=(triplet,))
+        >>> pairs, triplets = write_plan(plan, Path("."))
+        >>> load_plan(pairs, triplets) == plan
+        True
     """
     planned = load_pairs(pairs, limit=limit)
     with add_path_to_errors(triplets, "triplets.csv"):
@@ -166,7 +198,7 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
 
 
 def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
-    """Read the pairs of a plan from the file of `write_plan`.
+    r"""Read the pairs of a plan from the file of `write_plan`.
 
     Image ids are integers if all of them are integers in canonical form.
 
@@ -177,6 +209,15 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
     Raises:
         FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import load_pairs
+        >>> columns = "pair,image_id,class,first,second,first_by,second_by"
+        >>> _ = Path("pairs.csv").write_text(f"{columns}\n0,1,HM,A dog runs.,A dog.,human,captioner\n")
+        >>> [pair] = load_pairs("pairs.csv")
+        >>> pair.image, pair.kind, pair.first, pair.second_by
+        (1, 'HM', 'A dog runs.', 'captioner')
     """
     rows: list[list[str]] = []
     with add_path_to_errors(file, "pairs.csv"):
@@ -186,11 +227,11 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
     return tuple(
         Pair(
             image=image,
-            kind=kind,
+            kind=kind or None,
             first=first,
             second=second,
-            first_by=first_by,
-            second_by=second_by,
+            first_by=first_by or None,
+            second_by=second_by or None,
         )
         for image, (_, kind, first, second, first_by, second_by) in zip(
             image_ids([row[0] for row in rows]), rows, strict=True
@@ -212,7 +253,7 @@ def _parse_triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Tri
 
 
 def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) -> tuple[tuple[int, ...], ...]:
-    """Read votes on the triplets of a plan.
+    r"""Read votes on the triplets of a plan.
 
     Args:
         file: The path of a CSV file with one vote per row, or its bytes. Its columns are `triplet` (the
@@ -228,6 +269,19 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
         FormatError: The file is invalid, or names a triplet that is not in the plan; the error names the
             line.
         OSError: The file can't be read.
+
+    Example:
+        The pair's second caption is on the left, so a vote for the left is -1:
+
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import Pair, Plan, Triplet, load_votes
+        >>> pair = Pair(image=1, first="A dog.", second="A cat.")
+        >>> triplet = Triplet(
+        ...     pair=0, reference="The dog.", left="A cat.", right="A dog.", on_the_left="second", judgments=3
+        ... )
+        >>> _ = Path("votes.csv").write_text("triplet,choice\n0,right\n0,right\n0,left\n")
+        >>> load_votes("votes.csv", Plan(pairs=(pair,), triplets=(triplet,)))
+        ((1, 1, -1),)
     """
     answers: list[list[int]] = [[] for _ in plan.triplets]
     with add_path_to_errors(file, name):
@@ -241,7 +295,7 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
 def load_pair_votes(
     file: File, pairs: Sequence[Pair], *, name: str = "", limit: int = LIMIT
 ) -> tuple[tuple[int, ...], ...]:
-    """Read votes on pairs, shown with their image and both captions.
+    r"""Read votes on pairs, shown with their image and both captions.
 
     Args:
         file: The path of a CSV file with one vote per row, or its bytes. Its columns are `pair` (the number)
@@ -257,6 +311,15 @@ def load_pair_votes(
     Raises:
         FormatError: The file is invalid, or names a pair that is not in the plan; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.plans import Pair, load_pair_votes
+        >>> dogs = Pair(image=1, first="A dog runs.", second="A cat.")
+        >>> cars = Pair(image=2, first="A bus.", second="A red car.")
+        >>> _ = Path("votes.csv").write_text("pair,choice\n0,first\n0,equal\n1,second\n")
+        >>> load_pair_votes("votes.csv", [dogs, cars])
+        ((1, 0), (-1,))
     """
     answers: list[list[int]] = [[] for _ in pairs]
     with add_path_to_errors(file, name):

@@ -79,6 +79,20 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     Raises:
         FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.formats.judgments.ratings import load_ratings
+        >>> table = '''image_id,system,caption,rating_1,rating_2
+        ... 1,Transformer,A dog runs.,5,4
+        ... 1,Baseline,A dog.,3,
+        ... '''
+        >>> _ = Path("ratings.csv").write_text(table)
+        >>> ratings = load_ratings("ratings.csv")
+        >>> ratings.image_ids, ratings.systems
+        ((1, 1), ('Transformer', 'Baseline'))
+        >>> ratings.values.tolist()
+        [[5.0, 4.0], [3.0, nan]]
     """
     images, captions, systems, values = [], [], [], []
     escaped: list[int] = []
@@ -141,7 +155,17 @@ def _parse_rating(text: str, line: int) -> float:
 
 
 def image_ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
-    """Convert image ids to integers if all are integers in canonical form."""
+    """Convert image ids to integers if all are integers in canonical form.
+
+    Example:
+        An id with a leading zero is not an integer in canonical form:
+
+        >>> from capeval.formats.judgments.ratings import image_ids
+        >>> image_ids(["9", "10"])
+        (9, 10)
+        >>> image_ids(["9", "010"])
+        ('9', '010')
+    """
     plain = all(_INTEGER.fullmatch(text) for text in texts)
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 
@@ -151,6 +175,14 @@ def require_ratings(images: Sequence[str]) -> None:
 
     Raises:
         FormatError: There is none.
+
+    Example:
+        >>> from capeval.formats.judgments.ratings import require_ratings
+        >>> require_ratings(["9", "10"])
+        >>> require_ratings([])
+        Traceback (most recent call last):
+          ...
+        capeval.errors.FormatError: the file must have at least one rating (got none)
     """
     if not images:
         message = "the file must have at least one rating (got none)"

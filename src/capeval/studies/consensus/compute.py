@@ -128,6 +128,20 @@ def study_abstract50s(
         FormatError: The checkpoint belongs to other data or options.
         DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import ConsensusOptions, study_abstract50s
+        >>> dog = ("The dog runs.", "A dog runs fast.")
+        >>> pairs = [
+        ...     Pair(image=1, first="A dog runs.", second="A dog.", references=dog, votes=(1, -1)),
+        ...     Pair(image=1, first="A dog runs.", second="A cat sleeps.", references=dog, votes=(1, 1)),
+        ... ]
+        >>> study = study_abstract50s(pairs, ConsensusOptions())
+        >>> {kind: each.value for kind, each in study.accuracy["consensus"]["ROUGE-L"].items()}
+        {'HC': 1.0, 'HI': 1.0, 'all': 1.0}
+        >>> study.human["Humans"].mean  # People disagree on the first pair.
+        0.5
     """
     pairs = classify_pairs(pairs).pairs
     scorer, done = _build_scorer(options, pairs), _open_checkpoint(options, checkpoint, pairs)
@@ -166,6 +180,21 @@ def study_pascal50s(
         FormatError: The checkpoint belongs to other data or options.
         DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import ConsensusOptions, study_pascal50s
+        >>> systems = {"kind": "MM", "first_by": "1", "second_by": "2"}
+        >>> dog = Pair(image="1.jpg", first="A dog.", second="A cat.", references=("The dog.",), **systems)
+        >>> cat = Pair(image="2.jpg", first="A bed.", second="A cat.", references=("The cat.",), **systems)
+        >>> preferences = [replace(dog, votes=(1,)), replace(cat, votes=(-1,))]
+        >>> judged = [replace(dog, votes=(1, 1, -1)), replace(cat, votes=(1, -1, 1))]
+        >>> study = study_pascal50s(preferences, judged, ConsensusOptions())
+        >>> {name: metrics["ROUGE-L"]["all"].value for name, metrics in study.accuracy.items()}
+        {'consensus': 1.0, 'pairwise': 0.5}
+        >>> study.wins["pairwise"].fractions
+        {'1': 1.0, '2': 0.0}
     """
     pairwise_pairs = judged_twice(preferences, judged)
     scorer, done = _build_scorer(options, preferences), _open_checkpoint(options, checkpoint, preferences)
@@ -215,6 +244,20 @@ def study_plan(
         FormatError: The checkpoint belongs to other data or options.
         DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import ConsensusOptions, study_plan
+        >>> from capeval.studies.votes import count_pair_votes
+        >>> pairs = [
+        ...     Pair(image=1, first="A dog runs.", second="A cat."),
+        ...     Pair(image=2, first="Two cats.", second="Two cats on a table."),
+        ... ]
+        >>> votes = count_pair_votes(pairs, [(1, 1, -1), (1, 1, 1)])
+        >>> references = {1: ["The dog runs."], 2: ["Two cats sleep on a bed."]}
+        >>> study = study_plan(None, votes, ConsensusOptions(), references=references)
+        >>> study.accuracy["pairwise"]["ROUGE-L"]["all"].value  # Wrong on image 2
+        0.5
     """
     if votes is None and (pair_votes is None or references is None):
         raise OptionError("votes on triplets, or votes on pairs with references, are required (got neither)")
@@ -251,7 +294,7 @@ def study_plan(
         )
         if both
         else {},
-        wins=_compute_wins(pairs, {**chosen, **differences}) if "MM" in kinds else {},
+        wins=_compute_wins(pairs, {**chosen, **differences}),
         by_references=accuracy_by_references(scorer, truth, options, checkpoint=done, progress=progress),
     )
 
@@ -279,6 +322,14 @@ def with_references(pairs: Sequence[Pair], references: Mapping[ImageId, Sequence
 
     Raises:
         MismatchError: An image has no reference.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import with_references
+        >>> pair = Pair(image=1, first="A dog runs.", second="A cat sleeps.")
+        >>> references = {1: ["A dog runs.", "The dog is running.", "A dog on the grass."]}
+        >>> with_references([pair], references)[0].references
+        ('The dog is running.', 'A dog on the grass.')
     """
     compared: dict[ImageId, set[str]] = {}
     for pair in pairs:
@@ -322,8 +373,10 @@ def _compute_agreement(
 
 
 def _compute_wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
-    """Return the wins of machines against each other, by judgment and metric."""
+    """Return the wins of machines against each other, by judgment and metric; none without such pairs."""
     machines = np.array([pair.kind == "MM" for pair in pairs])
+    if not machines.any():
+        return {}
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
     first = next(iter(fractions.values()))
@@ -356,6 +409,22 @@ def accuracy_by_references(
 
     Raises:
         MismatchError: There are fewer references, or the number of winners differs from the number of pairs.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import ConsensusOptions, accuracy_by_references
+        >>> from capeval.studies.shared.pair_scores import PairScorer
+        >>> dog = ("The dog is running.", "A dog runs on grass.")
+        >>> cat = ("A cat sleeps on a bed.", "A cat on a bed.")
+        >>> pairs = [
+        ...     Pair(image=1, first="A dog runs.", second="A dog sits.", references=dog),
+        ...     Pair(image=2, first="Two cats sleep.", second="A cat.", references=cat),
+        ... ]
+        >>> options = ConsensusOptions(counts=(1, 2), draws=3)
+        >>> curves = accuracy_by_references(PairScorer(pairs), np.array([1, -1]), options)
+        >>> [round(point.mean, 3) for point in curves["all"]["ROUGE-1"]]  # With 1 and 2 references
+        [0.667, 1.0]
     """
     checkpoint = checkpoint or StudyCheckpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
@@ -392,6 +461,13 @@ def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.gene
 
     Raises:
         MismatchError: The number of winners differs from the number of pairs, or there are no pairs.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.consensus import fraction_of_wins
+        >>> systems = [("transformer", "lstm"), ("transformer", "template"), ("lstm", "template")]
+        >>> fraction_of_wins(systems, np.array([1, 1, 0]))
+        {'lstm': 0.25, 'template': 0.25, 'transformer': 1.0}
     """
     if len(systems) != len(chosen) or not systems:
         raise MismatchError(f"expected a winner for each of {len(systems)} pairs (got {len(chosen)})")
@@ -407,6 +483,13 @@ def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
     Raises:
         MismatchError: The systems differ, there are fewer than two, or all fractions are equal.
+
+    Example:
+        >>> from capeval.studies.consensus import pearson
+        >>> people = {"transformer": 0.9, "lstm": 0.5, "template": 0.1}
+        >>> metric = {"transformer": 0.7, "lstm": 0.6, "template": 0.2}
+        >>> round(pearson(people, metric), 3)
+        0.945
     """
     if set(a) != set(b) or len(a) < 2:
         raise MismatchError("a correlation needs at least two systems, the same in both")
@@ -424,6 +507,20 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
 
     Raises:
         MismatchError: A pair has no judgment of the other kind.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import judged_twice
+        >>> triplets = [
+        ...     Pair(image=1, first="A dog runs.", second="A cat.", votes=(1,)),
+        ...     Pair(image=2, first="A dog.", second="Two cats.", votes=(-1,)),
+        ... ]
+        >>> pairwise = [
+        ...     Pair(image=2, first="A dog.", second="Two cats.", votes=(-1, -1, 1)),
+        ...     Pair(image=1, first="A dog runs.", second="A cat.", votes=(1, 1, 1)),
+        ... ]
+        >>> [pair.votes for pair in judged_twice(triplets, pairwise)]
+        [(1, 1, 1), (-1, -1, 1)]
     """
     waiting: dict[tuple[ImageId | None, ...], list[Pair]] = {}
     for pair in pairs:
@@ -469,6 +566,18 @@ def split_half(scorer: PairScorer, *, seed: int, ties: Ties) -> SplitHalf:
 
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import split_half
+        >>> from capeval.studies.shared.pair_scores import PairScorer
+        >>> dog = ("The dog is running.", "A dog runs on grass.", "A brown dog.", "A dog outside.")
+        >>> pair = Pair(image=1, first="A dog runs.", second="A cat.", references=dog, votes=(1, 1, 1, -1))
+        >>> halves = split_half(PairScorer([pair]), seed=0, ties="half")
+        >>> halves.humans.value  # One half of the votes is a tie.
+        0.5
+        >>> halves.metrics["ROUGE-L"].value
+        1.0
     """
     truth, humans, chosen = [], [], []
     for place, pair in enumerate(scorer.pairs):
@@ -510,6 +619,16 @@ def split_halves(
 
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.consensus import ConsensusOptions, split_halves
+        >>> from capeval.studies.shared.pair_scores import PairScorer
+        >>> dog = ("The dog is running.", "A dog runs on grass.", "A brown dog.", "A dog outside.")
+        >>> pair = Pair(image=1, first="A dog runs.", second="A cat.", references=dog, votes=(1, 1, 1, -1))
+        >>> found = split_halves(PairScorer([pair]), ConsensusOptions(draws=5, ties="half"))
+        >>> found["Humans"].mean, round(found["ROUGE-L"].mean, 3)
+        (0.5, 0.8)
     """
     checkpoint = checkpoint or StudyCheckpoint(None, "")
 

@@ -70,6 +70,23 @@ class Correlations:
         values: The interval of each coefficient, by score and coefficient.
         resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All scores
             share the same resamples.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.correlation import correlate, score_ratings
+        >>> references = {1: ["a dog runs on grass"], 2: ["two cats sleep on a bed"]}
+        >>> ratings = Ratings(
+        ...     image_ids=(1, 1, 2, 2),
+        ...     captions=("a dog runs on sand", "grass on dog runs a", "two cats sleep on a sofa", "a bed"),
+        ...     values=np.array([[5.0], [1.0], [4.0], [2.0]]),
+        ... )
+        >>> correlations = correlate(score_ratings(references, ratings, ["BLEU-1", "ROUGE-L"]))
+        >>> {name: round(each["tau-b"].score, 3) for name, each in correlations.values.items()}
+        {'BLEU-1': -0.333, 'ROUGE-L': 0.667}
+        >>> compared = correlations.compare("ROUGE-L", "BLEU-1")["tau-b"]
+        >>> round(compared.difference, 3), round(compared.p_value, 3)
+        (1.0, 0.521)
     """
 
     level: Level
@@ -140,6 +157,21 @@ def study_correlation(
     Raises:
         OptionError: An option has an invalid value.
         MismatchError: A correlation is undefined; see `correlate`.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.correlation import score_ratings, study_correlation
+        >>> ratings = Ratings(
+        ...     image_ids=(1, 1, 2, 2),
+        ...     captions=("a dog runs", "a cat runs", "two dogs run", "a red bus"),
+        ...     values=np.array([[5.0], [2.0], [3.0], [1.0]]),
+        ...     systems=("lstm", "template", "lstm", "template"),
+        ... )
+        >>> rated = score_ratings({1: ["a dog runs"], 2: ["two cats sleep"]}, ratings, ["BLEU-1"])
+        >>> study = study_correlation(rated)
+        >>> {level: round(each.values["BLEU-1"]["tau-b"].score, 3) for level, each in study.levels.items()}
+        {'segment': 0.667, 'system': 1.0}
     """
     levels: dict[Level, Correlations] = {}
     differences: dict[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]] = {}
@@ -176,6 +208,16 @@ def score_ratings(
         CaptionError: `references` does not map images to captions.
         MismatchError: A rated image has no references.
         OptionError: A metric is unknown, or occurs twice.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.correlation import score_ratings
+        >>> captions, values = ("a dog runs", "a cat runs"), np.array([[5.0, 4.0], [1.0, 2.0]])
+        >>> ratings = Ratings(image_ids=(1, 1), captions=captions, values=values)
+        >>> rated = score_ratings({1: ["a dog runs"]}, ratings, ["BLEU-1"])
+        >>> rated.per_caption["BLEU-1"].round(3).tolist()
+        [1.0, 0.667]
     """
     resolved = resolve(metrics)
     references = References(references)
@@ -232,6 +274,20 @@ def correlate(
         OptionError: The level is unknown.
         MismatchError: There are fewer than two systems, or a correlation is undefined because all ratings or
             all scores are equal.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.correlation import correlate, score_ratings
+        >>> captions = ("a dog runs", "a cat runs", "two dogs run", "a red bus")
+        >>> values = np.array([[5.0], [2.0], [3.0], [1.0]])
+        >>> ratings = Ratings(image_ids=(1, 1, 2, 2), captions=captions, values=values)
+        >>> rated = score_ratings({1: ["a dog runs"], 2: ["two cats sleep"]}, ratings, ["BLEU-1"])
+        >>> interval = correlate(rated).values["BLEU-1"]["tau-b"]
+        >>> round(interval.score, 3)  # Five of six pairs have the same order: (5 - 1) / 6.
+        0.667
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.667, 1.0)
     """
     validate_choice("level", level, get_args(Level))
     study = (

@@ -48,6 +48,20 @@ def correlate_systems(
     Raises:
         MismatchError: A system with scores was not judged, or a question has fewer than three systems with
             scores, or the same value for all.
+
+    Example:
+        >>> from capeval.formats.judgments.human_scores import HumanScore
+        >>> from capeval.studies.correlation.systems import correlate_systems
+        >>> scores = {"transformer": {"CIDEr-D": 1.2}, "lstm": {"CIDEr-D": 0.9}, "template": {"CIDEr-D": 0.4}}
+        >>> judged = [
+        ...     HumanScore(system=name, question="M1", value=value, low=0.0, high=1.0, images=100, votes=300)
+        ...     for name, value in {"Human": 0.6, "transformer": 0.3, "lstm": 0.1, "template": 0.2}.items()
+        ... ]
+        >>> [found] = correlate_systems(scores, judged)
+        >>> round(found.coefficients["CIDEr-D"]["tau-b"], 3)  # Two of three pairs agree: (2 - 1) / 3.
+        0.333
+        >>> found.without_scores
+        ('Human',)
     """
     unknown = [name for name in scores if name not in {each.system for each in judged}]
     if unknown:

@@ -108,6 +108,14 @@ class Corpus:
         captions: The captions of each image.
         options: The words and n-grams, and the samples that `diversity` draws.
         tokenizer: The tokenizer that replaces `options.words`; its option `punctuation` is ignored.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.studies.diversity import Corpus, DiversityOptions
+        >>> captions = References({1: ["A dog runs.", "The dog runs."]})
+        >>> corpus = Corpus(captions, DiversityOptions(images=1, captions=2, samples=1))
+        >>> corpus.diversity().unique.tolist()  # Different words, bigrams, 3-grams and 4-grams.
+        [[4, 3, 2, 0]]
     """
 
     def __init__(
@@ -178,6 +186,17 @@ def diversity(
 
     Raises:
         MismatchError: A corpus has too few images with enough captions.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.studies.diversity import DiversityOptions, diversity
+        >>> corpora = {
+        ...     "people": References({1: ["A brown dog runs."], 2: ["Two cats sleep."]}),
+        ...     "system": References({1: ["A dog."], 2: ["A cat."]}),
+        ... }
+        >>> found = diversity(corpora, DiversityOptions(images=2, captions=1, samples=1))
+        >>> {name: each.unique[0].tolist() for name, each in found.items()}  # 1-grams to 4-grams
+        {'people': [7, 5, 3, 1], 'system': [3, 2, 0, 0]}
     """
     results = {}
     for name, references in corpora.items():
@@ -194,6 +213,14 @@ def count_objects(objects: Objects) -> ObjectCounts:
 
     Raises:
         MismatchError: There are no images.
+
+    Example:
+        >>> from capeval.studies.diversity import count_objects
+        >>> counts = count_objects({1: {"dog": 3}, 2: {"dog": 1, "cat": 1}})
+        >>> counts.classes.tolist()  # No image without a class, one image with one, and one with two.
+        [0, 1, 1]
+        >>> counts.mean_classes, counts.mean_instances
+        (1.5, 2.5)
     """
     if not objects:
         raise MismatchError("objects must have at least one image (got none)")

@@ -86,6 +86,16 @@ def image_diversity(
 
     Raises:
         MismatchError: An image has fewer than two captions, or too few.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.studies.diversity.images import image_diversity
+        >>> captions = {1: ["a dog runs", "a dog runs"], 2: ["a cat sleeps outside", "two kittens on a bed"]}
+        >>> found = image_diversity(References(captions))
+        >>> found.div[:, 0].round(3).tolist()  # Div-1: 3 of 6 words, and 8 of 9.
+        [0.5, 0.889]
+        >>> found.self_cider.round(3).tolist()
+        [0.0, 1.0]
     """
     used = int(captions.counts.min()) if options.captions is None else options.captions
     least = max(used, 2)

@@ -86,6 +86,15 @@ class DomainEvaluator:
         CaptionError: `references` does not map images to captions.
         MismatchError: An image has no domain, or two, or a domain has an image without references.
         OptionError: A metric is unknown, or occurs twice.
+
+    Example:
+        >>> from capeval.studies.domains import DomainEvaluator
+        >>> references = {1: ["a dog runs"], 2: ["two cats sleep"], 3: ["a red bus"]}
+        >>> domains = {"animals": [1, 2], "vehicles": [3]}
+        >>> evaluator = DomainEvaluator(references, domains, ["BLEU-1"])
+        >>> scores = evaluator.evaluate({1: "a dog sits", 2: "two dogs run", 3: "a red bus"})
+        >>> {domain: round(each["BLEU-1"], 3) for domain, each in scores.corpus.items()}
+        {'animals': 0.5, 'vehicles': 1.0, 'overall': 0.667}
     """
 
     def __init__(
@@ -188,6 +197,19 @@ def study_domains(
     Raises:
         MismatchError: Images of candidates and references differ, or an image has several candidates; the
             error names the system.
+
+    Example:
+        >>> from capeval import Candidates
+        >>> from capeval.studies.domains import DomainEvaluator, study_domains
+        >>> domains = {"animals": [1], "vehicles": [2]}
+        >>> evaluator = DomainEvaluator({1: ["a dog runs"], 2: ["a red bus"]}, domains, ["BLEU-1"])
+        >>> systems = {
+        ...     "transformer": Candidates({1: "a dog runs", 2: "a red car"}),
+        ...     "template": Candidates({1: "a cat sits", 2: "a red bus"}),
+        ... }
+        >>> study = study_domains(evaluator, systems)
+        >>> {name: round(each.corpus["animals"]["BLEU-1"], 3) for name, each in study.systems.items()}
+        {'transformer': 1.0, 'template': 0.333}
     """
     scored = {}
     for name, candidates in systems.items():

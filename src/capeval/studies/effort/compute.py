@@ -40,6 +40,14 @@ class Agreement:
 
     Raises:
         OptionError: A number is out of range.
+
+    Example:
+        >>> from capeval.studies.effort import Agreement
+        >>> agreement = Agreement(yes=0.5, concentration=2)
+        >>> agreement.counts(2).round(3).tolist()
+        [0.333, 0.333, 0.333]
+        >>> round(agreement.votes_until_decided(3), 3)  # 2 votes if they are equal, otherwise 3.
+        2.333
     """
 
     yes: float
@@ -134,6 +142,12 @@ def estimated_agreement(answers: Sequence[Sequence[int]]) -> Agreement:
 
     Raises:
         MismatchError: No image has two votes, or all votes are equal.
+
+    Example:
+        >>> from capeval.studies.effort import estimated_agreement
+        >>> agreement = estimated_agreement([[1, 1], [1, 0], [0, 0]])
+        >>> agreement.yes, round(agreement.concentration, 3)
+        (0.5, 2.0)
     """
     yes = np.array([sum(vote == 1 for vote in votes) for votes in answers], dtype=np.float64)
     count = np.array([len(votes) for votes in answers], dtype=np.float64)
@@ -195,6 +209,16 @@ def forecast(
 
     Raises:
         OptionError: `images` is below 1.
+
+    Example:
+        >>> from capeval.studies.effort import Agreement, EffortOptions, Prices, forecast
+        >>> agreement, prices = Agreement(yes=0.5, concentration=2), Prices(seconds=9, hourly=12)
+        >>> options = EffortOptions(votes=3)
+        >>> expected = forecast(images=200, agreement=agreement, prices=prices, options=options)
+        >>> expected.answers, expected.hours, expected.cost
+        (600.0, 1.5, 18.0)
+        >>> round(expected.value, 3), round(expected.width, 3)  # 1.96 * sqrt(0.5 * 0.5 / 200)
+        (0.5, 0.069)
     """
     validate_integer("images", images, 1)
     votes, questions = options.votes, images * options.systems

@@ -58,6 +58,14 @@ class ReferenceCorpus:
 
     Args:
         references: The words of each image's references.
+
+    Example:
+        >>> from capeval.studies.gaming import ReferenceCorpus
+        >>> corpus = ReferenceCorpus({1: ["a dog runs", "a brown dog"], 2: ["a cat sleeps"]})
+        >>> corpus.rarity(("a",)), round(corpus.rarity(("dog",)), 3)  # log(2 / 2) and log(2 / 1)
+        (0.0, 0.693)
+        >>> corpus.agreed(1, 1)[0]  # Both references of image 1 contain it.
+        ('dog',)
     """
 
     def __init__(self, references: Mapping[ImageId, Sequence[str]]) -> None:
@@ -221,6 +229,15 @@ def game(
         MismatchError: The images differ, or an image has several honest captions.
         OptionError: Two contenders have scores of the same name, or there are no attacks.
         DependencyError: Stems are required and snowballstemmer is not installed.
+
+    Example:
+        >>> from capeval import Candidates, References
+        >>> from capeval.studies.gaming import ATTACKS, game
+        >>> references = References({1: ["a dog runs on grass"], 2: ["two cats sleep on a bed"]})
+        >>> honest = Candidates({1: "a dog", 2: "two cats"})
+        >>> results = game(references, honest, attacks=ATTACKS[:1])
+        >>> [(each.name, each.example, round(each.scores["BLEU-1"], 3)) for each in results]
+        [('honest captions', 'a dog', 0.174), ('caption twice', 'a dog a dog', 0.344)]
     """
     validate_contenders(contenders)
     if not attacks:
@@ -269,6 +286,15 @@ def study_gaming(
 
     Raises:
         MismatchError: The images differ, or an image has too few captions.
+
+    Example:
+        >>> from capeval import load_references
+        >>> from capeval.studies.gaming import study_gaming
+        >>> honest, *attacked = study_gaming(load_references("references.json"))
+        >>> attacked[-1].name, attacked[-1].example
+        ('8 sure 4-grams, one after the other', 'a dog runs on dog runs on the runs on the grass')
+        >>> round(honest.scores["CIDEr"], 3), round(attacked[-1].scores["CIDEr"], 3)
+        (0.215, 0.817)
     """
     references = references.select(references.image_ids[: options.images])
     if honest is None:

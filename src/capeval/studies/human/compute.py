@@ -82,6 +82,13 @@ def human_performance(
         MismatchError: An image has too few captions.
         OptionError: A metric is unknown, or reads untokenized captions.
         FormatError: The checkpoint belongs to other data or options.
+
+    Example:
+        >>> from capeval.studies.human import HumanOptions, human_performance
+        >>> captions = {1: ["a dog runs", "a dog sits", "a dog sleeps"], 2: ["two cats", "one cat", "a cat"]}
+        >>> found = human_performance(captions, ["BLEU-1"], HumanOptions(references=(1, 2), draws=4))
+        >>> [(each.references, each.mean.round(3).tolist()) for each in found]
+        [(1, [0.45]), (2, [0.55])]
     """
     if options.leave_one_out:
         return (
@@ -130,6 +137,13 @@ def leave_one_out(
         MismatchError: An image has only one caption.
         OptionError: A metric is unknown, or reads untokenized captions.
         FormatError: The checkpoint belongs to other data or options.
+
+    Example:
+        >>> from capeval.studies.human import leave_one_out
+        >>> captions = {1: ["a dog runs", "a dog sits"], 2: ["two cats sleep", "two cats sleep"]}
+        >>> performance = leave_one_out(captions, ["BLEU-1"])
+        >>> performance.mean.round(3).tolist()  # In each round, 2 of 3 and 3 of 3 words match.
+        [0.833]
     """
     resolved, pool = _resolve_metrics(metrics), _CaptionPool(captions, tokenizer)
     pool.require(2)

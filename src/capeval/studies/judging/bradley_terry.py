@@ -18,6 +18,14 @@ def is_connected(wins: FloatArray) -> bool:
     """Return whether strengths are defined.
 
     They are if chains of wins lead from each system to every other system.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging.bradley_terry import is_connected
+        >>> is_connected(np.array([[0.0, 3.0], [1.0, 0.0]]))
+        True
+        >>> is_connected(np.array([[0.0, 4.0], [0.0, 0.0]]))  # The second system never wins.
+        False
     """
     reached: NDArray[np.bool_] = (wins > 0) | np.eye(len(wins), dtype=bool)
     for _ in range(len(wins).bit_length()):
@@ -38,6 +46,13 @@ def fit_bradley_terry(wins: FloatArray) -> FloatArray:
     Raises:
         MismatchError: The array is not square or has negative numbers, or the strengths are undefined because
             some systems never win against the others.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging.bradley_terry import fit_bradley_terry
+        >>> strengths = fit_bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]]))
+        >>> strengths.round(3).tolist()  # The difference is log(3 / 1).
+        [0.549, -0.549]
     """
     table = np.asarray(wins, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table) or not (table >= 0).all():
@@ -86,6 +101,14 @@ def compute_difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatA
     Args:
         wins: The table of wins, as in `fit_bradley_terry`.
         strengths: The strengths from `fit_bradley_terry`.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging.bradley_terry import compute_difference_errors, fit_bradley_terry
+        >>> wins = np.array([[0.0, 3.0], [1.0, 0.0]])
+        >>> errors = compute_difference_errors(wins, fit_bradley_terry(wins))
+        >>> errors.round(3).tolist()  # sqrt(1 / 3 + 1 / 1)
+        [[0.0, 1.155], [1.155, 0.0]]
     """
     games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
     np.fill_diagonal(games, 0)

@@ -61,6 +61,16 @@ class Question:
             If empty, the value is the mean over images of the mean answer.
         least: The smallest number.
         most: The largest number.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.judging import Question, judge
+        >>> question = Question(name="fluency", measures="mean fluency, 1 to 4", most=4)
+        >>> captions, values = ("A dog runs.", "Cats a bed."), np.array([[4.0, 4.0], [1.0, 3.0]])
+        >>> ratings = Ratings(image_ids=(1, 2), captions=captions, values=values, systems=("lstm", "lstm"))
+        >>> judge(ratings, question).rows["lstm"].interval.score
+        3.0
     """
 
     name: str
@@ -153,6 +163,23 @@ class HumanColumn:
     Attributes:
         question: The question.
         rows: The systems, best first.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.judging import judge
+        >>> ratings = Ratings(
+        ...     image_ids=(1, 2, 1, 2),
+        ...     captions=("A dog.", "Two cats sleep.", "A dog runs.", "A cat."),
+        ...     values=np.array([[2.0], [4.0], [4.0], [3.0]]),
+        ...     systems=("template", "template", "lstm", "lstm"),
+        ... )
+        >>> column = judge(ratings, "M3")
+        >>> {system: row.interval.score for system, row in column.rows.items()}
+        {'lstm': 3.5, 'template': 3.0}
+        >>> compared = column.compare("lstm", "template")
+        >>> compared.difference, compared.low, compared.high
+        (0.5, -1.0, 2.0)
     """
 
     question: Question
@@ -206,6 +233,19 @@ def judge(
         OptionError: The question is unknown.
         MismatchError: Systems are missing, a system has two captions of an image, or an answer is not allowed
             by the question.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.judging import judge
+        >>> captions = ("A dog runs.", "Two cats sleep.")
+        >>> values = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+        >>> ratings = Ratings(image_ids=(1, 2), captions=captions, values=values, systems=("lstm", "lstm"))
+        >>> row = judge(ratings, "M2").rows["lstm"]
+        >>> row.interval.score  # The majority of answers is yes for one of two images.
+        0.5
+        >>> row.shares
+        {'a person': 0.5, 'a machine': 0.5}
     """
     if isinstance(question, str):
         question = QUESTIONS[validate_choice("question", question, tuple(QUESTIONS))]
@@ -299,6 +339,13 @@ def thumb_score(precision: FloatArray, recall: FloatArray, *penalties: FloatArra
 
     Raises:
         MismatchError: A penalty is above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging import thumb_score
+        >>> precision, recall, fluency = np.array([4.0, 5.0]), np.array([4.0, 3.0]), np.array([0.0, -0.5])
+        >>> thumb_score(precision, recall, fluency).tolist()
+        [4.0, 3.5]
     """
     if any((each > 0).any() for each in penalties):
         raise MismatchError("penalties must be at most 0 (got a positive number)")
@@ -341,6 +388,14 @@ def leaderboard_points(
     Raises:
         OptionError: The questions are not M1 and M2.
         MismatchError: The questions have different systems.
+
+    Example:
+        >>> from capeval.studies.judging import leaderboard_points
+        >>> m1 = {"Human": 0.6, "transformer": 0.3, "lstm": 0.2, "template": 0.1}
+        >>> m2 = {"Human": 0.7, "transformer": 0.3, "lstm": 0.3, "template": 0.1}
+        >>> standings = leaderboard_points({"M1": m1, "M2": m2})
+        >>> [(each.place, each.system, each.total) for each in standings]
+        [(1, 'transformer', 10), (2, 'lstm', 9), (3, 'template', 6)]
     """
     if set(columns) != {"M1", "M2"}:
         raise OptionError(f"'columns' must be M1 and M2 (got {', '.join(columns) or 'none'})")
@@ -377,6 +432,16 @@ def human_scores(
         columns: The columns.
         release: The release of the judgments.
         submissions: The submission id by system, for systems with a submission.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.formats.judgments.ratings import Ratings
+        >>> from capeval.studies.judging import human_scores, judge
+        >>> values, systems = np.array([[4.0, 5.0], [2.0, 3.0]]), ("lstm", "template")
+        >>> ratings = Ratings(image_ids=(1, 1), captions=("A dog.", "A cat."), values=values, systems=systems)
+        >>> rows = human_scores([judge(ratings, "M3")], release="2026-01")
+        >>> [(row.system, row.question, row.value, row.votes) for row in rows]
+        [('lstm', 'M3', 4.5, 2), ('template', 'M3', 2.5, 2)]
     """
     return tuple(
         HumanScore(

@@ -42,10 +42,20 @@ def compute_next_shares(
 
     Returns:
         A share for each pair. Shares add up to 1, or to 0 if no pair has comparisons left. If the comparisons
-        don't connect all systems, strengths are undefined and all pairs get equal shares.
+        don't connect all systems, strengths are undefined and all pairs of two systems get equal shares.
 
     Raises:
         OptionError: `floor` is not between 0 and 1.
+
+    Example:
+        Systems 0 and 1 win equally often against each other, and both win against system 2. Their order
+        is uncertain, so their pair gets most of the next comparisons:
+
+        >>> import numpy as np
+        >>> from capeval.studies.judging.next_pairs import compute_next_shares
+        >>> wins = np.array([[0, 5, 9], [5, 0, 9], [1, 1, 0]])
+        >>> compute_next_shares(wins, [(0, 1), (0, 2), (1, 2)]).round(3).tolist()
+        [0.856, 0.072, 0.072]
     """
     validate_number("floor", floor, 0, 1)
     is_open = np.ones(len(pairs)) if going_on is None else np.array(going_on, dtype=np.float64)
@@ -93,6 +103,12 @@ def draw_next_counts(shares: FloatArray, number: int, *, seed: int, choice: int)
 
     Raises:
         OptionError: `number` is below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging.next_pairs import draw_next_counts
+        >>> draw_next_counts(np.array([0.5, 0.3, 0.2]), 10, seed=0, choice=0)
+        [5, 3, 2]
     """
     validate_integer("number", number, 1)
     if not shares.any():

@@ -33,6 +33,11 @@ def get_row_name(writer: str) -> str:
     """Return the row name of a plan's writer: Human for `human`, Random for `other`.
 
     Other writers keep their names.
+
+    Example:
+        >>> from capeval.studies.judging.wins import get_row_name
+        >>> [get_row_name(writer) for writer in ("human", "other", "up-down")]
+        ['Human', 'Random', 'up-down']
     """
     return _ROW_NAMES.get(writer, writer)
 
@@ -57,6 +62,21 @@ def judge_wins(
     Raises:
         MismatchError: No pair has two systems, a writer is unknown, or there are too few images for
             intervals.
+
+    Example:
+        Up-Down wins three pairs to one. With the additional tie, the odds are 3.5 to 1.5, and the
+        strengths differ by their logarithm, 0.847:
+
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.judging.wins import judge_wins
+        >>> from capeval.studies.votes import count_pair_votes
+        >>> by = {"first_by": "up-down", "second_by": "trigram"}
+        >>> pairs = [Pair(image=image, first="A dog runs.", second="A dog dog.", **by) for image in range(4)]
+        >>> wins, strength = judge_wins(count_pair_votes(pairs, [[1], [1], [1], [-1]]))
+        >>> {system: row.interval.score for system, row in wins.rows.items()}
+        {'up-down': 0.75, 'trigram': 0.25}
+        >>> {system: round(row.interval.score, 3) for system, row in strength.rows.items()}
+        {'up-down': 0.424, 'trigram': -0.424}
     """
     played = _ComparedPairs(votes)
     tables = played.tables(options.samples, options.seed)

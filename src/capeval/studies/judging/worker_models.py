@@ -42,6 +42,15 @@ class Answers:
         question: The question of each answer, as a position in `questions`.
         worker: The worker of each answer, as a position in `workers`.
         choice: The choice of each answer, as a position in `choices`.
+
+    Example:
+        >>> from capeval.studies.judging.worker_models import gather_answers
+        >>> rows = [("pair 1", "Ann", "first"), ("pair 1", "Bob", "first"), ("pair 2", "Ann", "second")]
+        >>> answers = gather_answers(rows)
+        >>> answers.counts().tolist()
+        [[2.0, 0.0], [0.0, 1.0]]
+        >>> dict(zip(answers.workers, answers.answers_of().tolist()))
+        {'Ann': 2, 'Bob': 1}
     """
 
     questions: tuple[Hashable, ...]
@@ -69,6 +78,12 @@ def gather_answers(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
 
     Raises:
         MismatchError: There are no answers, or a worker answered a question twice.
+
+    Example:
+        >>> from capeval.studies.judging.worker_models import gather_answers
+        >>> answers = gather_answers([("pair 1", "Ann", "first"), ("pair 2", "Bob", "second")])
+        >>> answers.questions, answers.workers, answers.choices
+        (('pair 1', 'pair 2'), ('Ann', 'Bob'), ('first', 'second'))
     """
     questions: dict[Hashable, int] = {}
     workers: dict[str, int] = {}
@@ -128,6 +143,20 @@ def fit_dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_
     Raises:
         OptionError: An option has an invalid value.
         MismatchError: All answers are the same choice.
+
+    Example:
+        Three workers choose the better caption, A or B, for each of four images. Cem disagrees with
+        both others on two images:
+
+        >>> from capeval.studies.judging.worker_models import fit_dawid_skene, gather_answers
+        >>> made = {"Ann": "ABAB", "Bob": "ABAB", "Cem": "BBAA"}
+        >>> rows = ((pair, who, choice) for who, text in made.items() for pair, choice in enumerate(text))
+        >>> answers = gather_answers(rows)
+        >>> rates = fit_dawid_skene(answers)
+        >>> [answers.choices[best] for best in rates.truth.argmax(axis=1)]
+        ['A', 'B', 'A', 'B']
+        >>> dict(zip(answers.workers, rates.skill.round(3).tolist()))
+        {'Ann': 1.0, 'Bob': 1.0, 'Cem': 0.5}
     """
     validate_flag("one_coin", one_coin)
     validate_integer("most", most, 1)
@@ -218,6 +247,20 @@ def fit_mace(answers: Answers, *, most: int = 10_000) -> Mace:
     Raises:
         OptionError: `most` is below 1.
         MismatchError: All answers are the same choice.
+
+    Example:
+        Three workers choose the better caption, A or B, for each of four images. Cem's answers fit a
+        habit of choosing A and B equally often:
+
+        >>> from capeval.studies.judging.worker_models import fit_mace, gather_answers
+        >>> made = {"Ann": "ABAB", "Bob": "ABAB", "Cem": "BBAA"}
+        >>> rows = ((pair, who, choice) for who, text in made.items() for pair, choice in enumerate(text))
+        >>> answers = gather_answers(rows)
+        >>> mace = fit_mace(answers)
+        >>> dict(zip(answers.workers, mace.competence.round(2).tolist()))
+        {'Ann': 1.0, 'Bob': 1.0, 'Cem': 0.03}
+        >>> mace.habits[2].round(2).tolist()
+        [0.5, 0.5]
     """
     validate_integer("most", most, 1)
     kinds = _count_choices(answers)

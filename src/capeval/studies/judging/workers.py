@@ -81,6 +81,21 @@ def compute_worker_rows(
     Raises:
         MismatchError: The number of sides or times differs from the number of answers, or all answers are the
             same choice.
+
+    Example:
+        Three workers choose the better caption, A or B, for each of four images. Cem agrees with both
+        others on two of four:
+
+        >>> from capeval.studies.judging.worker_models import gather_answers
+        >>> from capeval.studies.judging.workers import compute_worker_rows
+        >>> made = {"Ann": "ABAB", "Bob": "ABAB", "Cem": "BBAA"}
+        >>> rows = ((pair, who, choice) for who, text in made.items() for pair, choice in enumerate(text))
+        >>> answers = gather_answers(rows)
+        >>> rows = compute_worker_rows(answers)
+        >>> [(row.worker, row.agreement.value, row.agreement.count) for row in rows]
+        [('Ann', 1.0, 2), ('Bob', 1.0, 2), ('Cem', 0.5, 4)]
+        >>> [round(row.skill.value, 3) for row in rows]
+        [1.0, 1.0, 0.5]
     """
     for what, column in (("side", left), ("time", seconds)):
         if column is not None and len(column) != len(answers.worker):
@@ -120,6 +135,19 @@ def count_agreements(answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.in
     Returns:
         The number of agreeing answers, and the number of answers that could agree, by worker. An answer
         counts only if the other workers have a single most frequent choice.
+
+    Example:
+        Three workers choose the better caption, A or B, for each of four images. For Ann and Bob, the
+        other two workers agree on two images. For Cem, they agree on four:
+
+        >>> from capeval.studies.judging.worker_models import gather_answers
+        >>> from capeval.studies.judging.workers import count_agreements
+        >>> made = {"Ann": "ABAB", "Bob": "ABAB", "Cem": "BBAA"}
+        >>> rows = ((pair, who, choice) for who, text in made.items() for pair, choice in enumerate(text))
+        >>> answers = gather_answers(rows)
+        >>> agreeing, decided = count_agreements(answers)
+        >>> agreeing.tolist(), decided.tolist()
+        ([2, 2, 2], [2, 2, 4])
     """
     others = answers.counts()[answers.question]
     others[np.arange(len(others)), answers.choice] -= 1
@@ -138,6 +166,14 @@ def binomial_p(successes: int, count: int) -> float:
 
     Raises:
         MismatchError: `successes` is below 0 or above `count`.
+
+    Example:
+        A worker chose the left caption in 9 of 10 answers. Of 1,024 sequences of ten choices, 22 are at
+        least as one-sided:
+
+        >>> from capeval.studies.judging.workers import binomial_p
+        >>> binomial_p(9, 10) == 22 / 1024
+        True
     """
     if not 0 <= successes <= count:
         raise MismatchError(f"successes must be between 0 and {count} (got {successes})")

@@ -57,6 +57,14 @@ def plan_pairs(
     Raises:
         OptionError: A class is unknown, a count is below 0, or a machine has a reserved name.
         MismatchError: There are too few captions for a class.
+
+    Example:
+        >>> from capeval.studies.plan import plan_pairs
+        >>> human = {1: ["A dog runs on the grass.", "The dog is running outside."]}
+        >>> machines = {"up-down": {1: "A dog in a field."}}
+        >>> pairs = plan_pairs(human, machines, {"HC": 1, "HM": 1}, seed=0)
+        >>> [(pair.image, pair.kind, sorted([pair.first_by, pair.second_by])) for pair in pairs]
+        [(1, 'HC', ['human', 'human']), (1, 'HM', ['human', 'up-down'])]
     """
     for name in _RESERVED_NAMES:
         if name in machines:
@@ -217,6 +225,16 @@ def plan_study(
     Raises:
         OptionError: A class, a count or a machine's name is not allowed; see `plan_pairs`.
         MismatchError: There are too few captions.
+
+    Example:
+        Two of five captions become the pair to judge. It is shown with each of the other three, to three
+        people by default:
+
+        >>> from capeval.studies.plan import plan_study
+        >>> captions = {1: ["A dog runs.", "A dog outside.", "A pet.", "A dog on grass.", "A brown dog."]}
+        >>> plan = plan_study(captions, machines={}, counts={"HC": 1})
+        >>> len(plan.pairs), len(plan.triplets), plan.triplets[0].judgments
+        (1, 3, 3)
     """
     candidates, references = hold_out_several(captions, options.held_out, seed=options.seed)
     pairs = plan_pairs(candidates, machines, counts, seed=options.seed)
@@ -241,6 +259,16 @@ def plan_triplets(
 
     Raises:
         MismatchError: An image has too few references.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.plan import plan_triplets
+        >>> pair = Pair(image=1, first="A dog runs.", second="A dog in a field.")
+        >>> triplets = plan_triplets([pair], {1: ["The dog is running.", "A dog on the grass."]})
+        >>> sorted(triplet.reference for triplet in triplets)
+        ['A dog on the grass.', 'The dog is running.']
+        >>> sorted(triplet.on_the_left for triplet in triplets)
+        ['first', 'second']
     """
     rng = make_python_random(options.seed)
     planned = []
@@ -279,6 +307,11 @@ def majority(judgments: ArrayLike) -> NDArray[np.int64]:
 
     Raises:
         MismatchError: A judgment has another value, or a question has no answer.
+
+    Example:
+        >>> from capeval.studies.plan import majority
+        >>> majority([[1, 1, -1], [1, -1, 0], [-1, -1, -1]]).tolist()
+        [1, 0, -1]
     """
     answers = np.asarray(judgments)
     if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
@@ -298,6 +331,11 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
 
     Raises:
         MismatchError: A pair has no votes.
+
+    Example:
+        >>> from capeval.studies.plan import winners
+        >>> winners([[1, 1, -1], [1, -1], [-1]]).tolist()
+        [1, 0, -1]
     """
     for place, votes_of_pair in enumerate(votes):
         if not len(votes_of_pair):
@@ -319,6 +357,14 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
     Raises:
         OptionError: `difference` is neither of the two.
         MismatchError: No question has two ratings, or all ratings are equal, so that alpha is undefined.
+
+    Example:
+        Two people agree on three of four questions. The observed disagreement is 2, and the expected
+        disagreement is 30/7:
+
+        >>> from capeval.studies.plan import krippendorff_alpha
+        >>> round(krippendorff_alpha([[1, 1], [1, 1], [-1, -1], [1, -1]]), 3)
+        0.533
     """
     validate_choice("difference", difference, get_args(Difference))
     table = np.asarray(ratings, dtype=np.float64)

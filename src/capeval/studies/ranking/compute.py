@@ -114,6 +114,17 @@ def rank_references(
         MismatchError: An image has only one reference.
         OptionError: Two contenders have scores of the same name.
         DependencyError: Stems are required and snowballstemmer is not installed.
+
+    Example:
+        The first reference contains all 5 words of the second, and 1 of the 3 words of the third. Its
+        ROUGE-1 is 6/8:
+
+        >>> from capeval import References
+        >>> from capeval.studies.ranking import rank_references
+        >>> references = {1: ["A dog runs on the grass.", "A dog runs on grass.", "A brown animal."]}
+        >>> ranking = rank_references(References(references))
+        >>> [scores.round(3).tolist() for scores in ranking.scores["ROUGE-1"]]
+        [[0.75, 0.667, 0.182]]
     """
     names = validate_contenders(contenders)
     single = np.flatnonzero(references.counts < 2)
@@ -175,6 +186,14 @@ def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str
     Raises:
         MismatchError: The image has no ranking.
         OptionError: The metric has no ranking.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.studies.ranking import rank_references, ranked
+        >>> references = {1: ["A brown animal.", "A dog runs on the grass.", "A dog runs on grass."]}
+        >>> ranking = rank_references(References(references))
+        >>> [(round(score, 3), text) for score, text in ranked(ranking, 1, "ROUGE-1")]
+        [(0.75, 'A dog runs on the grass.'), (0.667, 'A dog runs on grass.'), (0.182, 'A brown animal.')]
     """
     if name not in ranking.scores:
         raise OptionError(f"the metric must be one of {', '.join(ranking.scores)} (got {name!r})")
@@ -195,6 +214,14 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
 
     Raises:
         DependencyError: scipy is not installed.
+
+    Example:
+        The first image has three references, and the second has two with equal scores:
+
+        >>> import numpy as np
+        >>> from capeval.studies.ranking import ranks
+        >>> ranks([np.array([0.9, 0.1, 0.5]), np.array([0.4, 0.4])]).tolist()
+        [0.0, 1.0, 0.5, 0.5, 0.5]
     """
     _, rankdata = _import_scipy()
     parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
@@ -208,6 +235,21 @@ def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelatio
 
     Args:
         ranking: The ranking by `PAPER_RANKERS`.
+
+    Example:
+        CIDEr and BLEU-1 rank the references of image 1 equally. They exchange the first two of image 2, so
+        that rho is 1 for image 1 and 0.5 for image 2:
+
+        >>> from capeval import References
+        >>> from capeval.studies.ranking import paper_correlations, rank_references
+        >>> references = {
+        ...     1: ["A dog runs on the grass.", "A brown dog runs.", "An animal on grass."],
+        ...     2: ["Two cats sleep on a bed.", "Cats on a bed.", "Cats sleep."],
+        ... }
+        >>> correlations = paper_correlations(rank_references(References(references)))
+        >>> found = correlations["CIDEr", "BLEU-1"]
+        >>> round(found.mean, 3), found.images
+        (0.75, 2)
     """
     others = [name for name in ranking.scores if name not in ("CIDEr", "CIDEr-1", "CIDEr-D-1")]
     pairs = (*(("CIDEr", name) for name in others), ("CIDEr-1", "CIDEr-D-1"))
@@ -232,6 +274,18 @@ def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCo
     Raises:
         MismatchError: The metrics have different references, or no image can be ranked by both.
         DependencyError: scipy is not installed.
+
+    Example:
+        The metrics agree on the first image. On the second they exchange the two lower ranks, so that
+        rho is 1 - 6 * (1 + 1) / (3 * 8) = 0.5:
+
+        >>> import numpy as np
+        >>> from capeval.studies.ranking import rank_correlation
+        >>> a = [np.array([0.9, 0.5, 0.1]), np.array([0.8, 0.4, 0.2])]
+        >>> b = [np.array([0.7, 0.3, 0.2]), np.array([0.6, 0.1, 0.3])]
+        >>> found = rank_correlation(a, b)
+        >>> round(found.mean, 3), found.images
+        (0.75, 2)
     """
     spearmanr, _ = _import_scipy()
     if [len(scores) for scores in a] != [len(scores) for scores in b]:

@@ -130,12 +130,27 @@ def is_decided(votes: Sequence[int], planned: int) -> bool:
     Args:
         votes: The votes so far: 1, -1, or 0 for neither.
         planned: The planned number of votes.
+
+    Example:
+        Two equal votes of three planned ones decide a question, and a single vote does not:
+
+        >>> from capeval.studies.votes import is_decided
+        >>> is_decided([1, 1], planned=3), is_decided([1], planned=3)
+        (True, False)
     """
     return is_lead_decided(abs(sum(votes)), len(votes), planned)
 
 
 def is_lead_decided(lead: int, cast: int, planned: int) -> bool:
-    """Return whether a lead is final, given the numbers of cast and planned votes."""
+    """Return whether a lead is final, given the numbers of cast and planned votes.
+
+    Example:
+        After 3 of 5 votes, a lead of 3 votes is final, and a lead of 1 is not:
+
+        >>> from capeval.studies.votes import is_lead_decided
+        >>> is_lead_decided(3, cast=3, planned=5), is_lead_decided(1, cast=3, planned=5)
+        (True, False)
+    """
     return lead > planned - cast or cast >= planned
 
 
@@ -148,6 +163,11 @@ def votes_until_decided(votes: Sequence[int], planned: int) -> int:
 
     Raises:
         OptionError: `planned` is below 1.
+
+    Example:
+        >>> from capeval.studies.votes import votes_until_decided
+        >>> votes_until_decided([1, 1, -1], planned=3), votes_until_decided([1, -1, 1], planned=3)
+        (2, 3)
     """
     validate_integer("planned", planned, 1)
     decided = (count for count in range(1, len(votes)) if is_decided(votes[:count], planned))
@@ -163,7 +183,19 @@ def posterior(first: int, second: int) -> float:
     Args:
         first: The number of votes for the first candidate.
         second: The number of votes for the second candidate.
+
+    Raises:
+        OptionError: A number of votes is negative.
+
+    Example:
+        After one vote, the density of the share x is 2x, and its mass above one half is 3/4:
+
+        >>> from capeval.studies.votes import posterior
+        >>> posterior(1, 0), posterior(1, 1), posterior(5, 0)
+        (0.75, 0.5, 0.984375)
     """
+    validate_integer("first", first, 0)
+    validate_integer("second", second, 0)
     return _compute_posteriors(first + second)[first]
 
 
@@ -194,6 +226,13 @@ def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAS
 
     Raises:
         OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+
+    Example:
+        Five equal votes suffice (the posterior is 63/64), and four votes against one do not (57/64):
+
+        >>> from capeval.studies.votes import is_confident
+        >>> is_confident([1, 1, 1, 1, 1]), is_confident([1, 1, -1, 1, 1])
+        (True, False)
     """
     validate_number("level", level, *LEVELS)
     validate_integer("least", least, 1)
@@ -201,7 +240,13 @@ def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAS
 
 
 def is_lead_confident(first: int, second: int, *, level: float, least: int) -> bool:
-    """Return whether the votes for each candidate are sufficient; see `is_confident`."""
+    """Return whether the votes for each candidate are sufficient; see `is_confident`.
+
+    Example:
+        >>> from capeval.studies.votes import is_lead_confident
+        >>> is_lead_confident(5, 0, level=0.95, least=5), is_lead_confident(4, 1, level=0.95, least=5)
+        (True, False)
+    """
     return first + second >= least and posterior(max(first, second), min(first, second)) >= level
 
 
@@ -210,7 +255,14 @@ def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: i
 
     Raises:
         OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+
+    Example:
+        >>> from capeval.studies.votes import votes_until_confident
+        >>> votes_until_confident([1, 1, 1, 1, 1, 1, 1]), votes_until_confident([1, -1, 1, 1, 1, 1, 1, 1])
+        (5, 7)
     """
+    validate_number("level", level, *LEVELS)
+    validate_integer("least", least, 1)
     enough = (
         count for count in range(1, len(votes)) if is_confident(votes[:count], level=level, least=least)
     )
@@ -229,6 +281,19 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
     Raises:
         MismatchError: The number of answer lists differs from the number of triplets, a triplet has no
             answer, or a pair has no triplet; with `complete_only`, no triplet is complete.
+
+    Example:
+        Three people answer each of three triplets. Their majorities are the votes on the pair:
+
+        >>> from capeval.formats.judgments.plans import Pair, Plan
+        >>> from capeval.studies.plan import plan_triplets
+        >>> from capeval.studies.votes import count_votes
+        >>> pair = Pair(image=1, first="A dog runs.", second="A dog in a field.")
+        >>> references = {1: ["The dog is running.", "A dog on the grass.", "A dog outside."]}
+        >>> plan = Plan(pairs=(pair,), triplets=plan_triplets([pair], references))
+        >>> votes = count_votes(plan, [[1, 1, -1], [1, 1, 1], [-1, -1, 1]])
+        >>> votes.pairs[0].votes, votes.winners.tolist()
+        ((1, 1, -1), [1])
     """
     if len(answers) != len(plan.triplets):
         raise MismatchError(f"expected answers to each of {len(plan.triplets)} triplets (got {len(answers)})")
@@ -289,6 +354,17 @@ def count_pair_votes(
         OptionError: `judgments` is below 1.
         MismatchError: The number of answer lists differs from the number of pairs, or a pair has no answer;
             with `complete_only`, no pair is complete.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.votes import count_pair_votes
+        >>> by = {"first_by": "human", "second_by": "up-down"}
+        >>> pairs = [Pair(image=image, first="A dog runs.", second="A dog dog.", **by) for image in (1, 2)]
+        >>> votes = count_pair_votes(pairs, [[1, 1, -1], [1, -1, 0]], judgments=3)
+        >>> votes.winners.tolist()
+        [1, 0]
+        >>> [(each.a, each.a_wins, each.b, each.b_wins, each.ties) for each in votes.wins]
+        [('human', 1, 'up-down', 0, 1)]
     """
     planned = 1 if judgments is None else validate_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):

@@ -162,6 +162,14 @@ def study_words(
 
     Raises:
         MismatchError: An image has too few captions, or scores do not match the captions.
+
+    Example:
+        >>> from capeval.studies.words import WordsOptions, study_words
+        >>> captions = {1: ["A dog runs.", "A brown dog."], 2: ["A dog and a cat.", "A cat sleeps."]}
+        >>> study = study_words(captions, {"dog": "noun", "cat": "noun"}, WordsOptions(words=3, references=1))
+        >>> [people] = study.people
+        >>> dict(zip(people.words, people.recall.round(3).tolist()))
+        {'a': 1.0, 'dog': 0.667, 'cat': 1.0}
     """
     progress("Counting words")
     counts = word_counts(captions, options.words)
@@ -178,7 +186,16 @@ def study_words(
 
 
 def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, ClassMeans]:
-    """Return the means over all words, and over the words of each class."""
+    """Return the means over all words, and over the words of each class.
+
+    Example:
+        >>> from capeval.studies.words import class_means, human_agreement, word_counts
+        >>> captions = {1: ["A dog runs.", "A brown dog."], 2: ["A dog and a cat.", "A cat sleeps."]}
+        >>> people = human_agreement(word_counts(captions, ["dog", "cat"]), references=1)
+        >>> nouns = class_means(people, {"dog": "noun", "cat": "noun"})["noun"]
+        >>> nouns.words, round(nouns.recall, 3)
+        (2, 0.833)
+    """
     model = model_precision(people.recall, people.references)
     means = {}
     for name in ("all", *WORD_CLASSES):
@@ -200,7 +217,21 @@ def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, 
 def system_means(
     system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]
 ) -> dict[str, SystemMeans]:
-    """Return the means over all compared words, and over those of each class, if any."""
+    """Return the means over all compared words, and over those of each class, if any.
+
+    Example:
+        For each word, all captions of the system's best image contain it:
+
+        >>> from capeval.studies.words import human_agreement, precision_at_recall, system_means, word_counts
+        >>> captions = {1: ["A dog runs.", "A brown dog."], 2: ["A dog and a cat.", "A cat sleeps."]}
+        >>> counts = word_counts(captions, ["dog", "cat"])
+        >>> people = human_agreement(counts, references=1)
+        >>> scores = {"dog": {1: 0.9, 2: 0.6}, "cat": {2: 0.8}}
+        >>> system = precision_at_recall(counts, scores, dict(zip(people.words, people.recall)), references=1)
+        >>> means = system_means(system, people, {"dog": "noun", "cat": "noun"})["noun"]
+        >>> means.words, means.system, round(means.people, 3)
+        (2, 1.0, 0.833)
+    """
     human = dict(zip(people.words, people.precision.tolist(), strict=True))
     means = {}
     for name in ("all", *WORD_CLASSES):
@@ -218,6 +249,12 @@ def coco_word_classes() -> dict[str, str]:
     """Return the classes of COCO's most frequent words.
 
     Classes are `noun`, `verb` or `adjective`, by WordNet 3.0's tag counts.
+
+    Example:
+        >>> from capeval.studies.words import coco_word_classes
+        >>> classes = coco_word_classes()
+        >>> classes["dog"], classes["riding"], classes["red"], "a" in classes
+        ('noun', 'verb', 'adjective', False)
     """
     return load_word_classes(Path(__file__).with_name("word_classes.tsv"))
 
@@ -238,6 +275,13 @@ def word_counts(
     Raises:
         MismatchError: A word never occurs, or an image has 256 captions or more.
         OptionError: There are no words, or a word occurs twice.
+
+    Example:
+        >>> from capeval.studies.words import word_counts
+        >>> captions = {1: ["A dog runs.", "A brown dog."], 2: ["A dog and a cat.", "A cat sleeps."]}
+        >>> counts = word_counts(captions, ["cat", "dog"])
+        >>> dict(zip(counts.words, counts.counts.tolist()))
+        {'dog': [2, 1], 'cat': [0, 2]}
     """
     captions = References(captions)
     if int(captions.counts.max()) > 255:
@@ -287,6 +331,18 @@ def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
     Raises:
         MismatchError: An image has too few captions.
         OptionError: `references` is below 1.
+
+    Example:
+        Both captions of image 1 and one caption of image 2 contain "dog". Image 2 adds 1/2 to the false
+        positives and to the total weight, so precision and recall are 1 / (1 + 1/2):
+
+        >>> from capeval.studies.words import human_agreement, word_counts
+        >>> captions = {1: ["A dog runs.", "A brown dog."], 2: ["A dog and a cat.", "A cat sleeps."]}
+        >>> people = human_agreement(word_counts(captions, ["dog", "cat"]), references=1)
+        >>> dict(zip(people.words, people.precision.round(3).tolist()))
+        {'dog': 0.667, 'cat': 1.0}
+        >>> dict(zip(people.words, people.recall.round(3).tolist()))
+        {'dog': 0.667, 'cat': 1.0}
     """
     k = validate_integer("references", references, 1)
     _require_captions(counts, k + 1)
@@ -311,6 +367,14 @@ def model_precision(p: FloatArray, references: int) -> FloatArray:
 
     Raises:
         OptionError: An argument has an invalid value.
+
+    Example:
+        If half of the people use the word, precision with two references is 1 / (1 + 1/4):
+
+        >>> import numpy as np
+        >>> from capeval.studies.words import model_precision
+        >>> model_precision(np.array([0.5, 1.0]), references=2).tolist()
+        [0.8, 1.0]
     """
     k = validate_integer("references", references, 1)
     p = np.asarray(p, dtype=np.float64)
@@ -343,6 +407,17 @@ def precision_at_recall(
         MismatchError: A word with scores never occurs in the captions, no word with scores is counted, a word
             has no target recall, an image has no captions or too few, or a score is not finite.
         OptionError: `references` is below 1.
+
+    Example:
+        The recall 1 requires images 1, 3 and 2. Their true positives weigh 1 + 0 + 1/2, and their false
+        positives 0 + 1 + 1/2:
+
+        >>> from capeval.studies.words import precision_at_recall, word_counts
+        >>> captions = {1: ["A dog runs.", "A dog."], 2: ["A dog and cat.", "A cat."], 3: ["A bus.", "Cars."]}
+        >>> counts = word_counts(captions, ["dog"])
+        >>> scores = {"dog": {1: 0.9, 2: 0.6, 3: 0.7}}
+        >>> precision_at_recall(counts, scores, recall={"dog": 1.0}, references=1).precision
+        {'dog': 0.5}
     """
     k = validate_integer("references", references, 1)
     _require_captions(counts, k)
