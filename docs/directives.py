@@ -105,7 +105,7 @@ class MetricTable(SphinxDirective):
             scores = f"{names[0]}, {names[1]} to {names[-1]}" if len(names) > 4 else ", ".join(names)
             sentence = (metric.__doc__ or "").split("\n\n")[0].rstrip(".")
             rows += [
-                f"   * - :doc:`{metric.family} <{metric.page}>`",
+                f"   * - :doc:`{metric.family} <{metric.docs_page}>`",
                 f"     - {sentence}",
                 f"     - {scores}",
             ]

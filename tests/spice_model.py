@@ -19,6 +19,6 @@ IS_HERE = _is_here()
 NEEDS_MODEL = pytest.mark.skipif(not IS_HERE, reason=f"LEFT OUT: SPICE's model is not here: {RUN}")
 # The names of all metrics, for `pytest.mark.parametrize`.
 METRIC_NAMES = [
-    pytest.param(name, marks=[NEEDS_MODEL] if make().page == "spice" else [])
+    pytest.param(name, marks=[NEEDS_MODEL] if make().docs_page == "spice" else [])
     for name, make in METRICS.items()
 ]

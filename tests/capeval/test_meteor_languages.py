@@ -60,4 +60,4 @@ def test_what_is_refused(options: dict[str, Any], message: str) -> None:
 def test_names_in_the_registry() -> None:
     for language in LANGUAGES[1:]:
         assert METRICS[f"METEOR-{language}"]() == Meteor.of_language(language)
-        assert Meteor.of_language(language).needs == Meteor().needs
+        assert Meteor.of_language(language).resources == Meteor().resources

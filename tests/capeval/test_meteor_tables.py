@@ -95,7 +95,7 @@ def test_tables_are_named_by_their_file(
     assert found.corpus == expected.corpus
     assert found.signature == expected.signature
     assert align("a dog", "the dog", metric=named).score > 0
-    assert (named.needs, named == Meteor()) == ((), True)
+    assert (named.resources, named == Meteor()) == ((), True)
     damaged = tmp_path / "other.tables"
     for given in (damaged, tmp_path):
         with pytest.raises(
@@ -186,7 +186,7 @@ def test_the_variable_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_the_metric_says_what_the_tables_take(sound: bytes) -> None:
-    (resource,) = Meteor().needs
+    (resource,) = Meteor().resources
     assert len(sound) < resource.memory < 2 * len(sound)
     assert resource.prepare(lambda _: pytest.fail("compiled again")) == meteor.ensure_tables()
 

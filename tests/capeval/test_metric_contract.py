@@ -79,7 +79,7 @@ def test_a_metric_is_offered_everywhere(name: str, run: Run, toys: Path) -> None
     check_scores(name, metric)
     check_commands(name, metric, run)
     check_server(name, metric)
-    pages = [folder / "docs" / "metrics" / f"{metric.page}.md" for folder in (PROJECT, toys)]
+    pages = [folder / "docs" / "metrics" / f"{metric.docs_page}.md" for folder in (PROJECT, toys)]
     assert any(metric.family in page.read_text(encoding="utf-8") for page in pages if page.exists())
 
 
@@ -265,7 +265,7 @@ def test_the_command_line_takes_options(run: Run) -> None:
 def test_memory_limits_include_resources(settings: Any) -> None:
     from capeval_server.submissions.scoring.pipeline import memory_limit
 
-    (words,) = get_metric("Toy").needs
+    (words,) = get_metric("Toy").resources
     assert memory_limit(["BLEU"]) == settings.MEMORY_BYTES
     assert memory_limit(["BLEU", "Toy(text=raw)"]) == settings.MEMORY_BYTES + words.memory
 

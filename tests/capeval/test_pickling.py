@@ -107,7 +107,7 @@ def test_a_pickled_report_leaves_the_captions_behind() -> None:
 @COPIES
 def test_errors(made_again: Callable[[Any], Any]) -> None:
     error = FormatError("wrong", kind="WrongType", entry="annotations[17]", field="id", line=3, column=4)
-    for given in (error, error.in_file(Path("a.json"))):
+    for given in (error, error.with_path(Path("a.json"))):
         again = made_again(given)
         assert type(again) is FormatError
         assert (str(again), again.args) == (str(given), given.args)

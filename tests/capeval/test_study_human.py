@@ -159,7 +159,7 @@ class ReadsCaptions(RougeL):
     """A metric that reads captions as written."""
 
     @property
-    def reads(self) -> Reads:
+    def input_kind(self) -> Reads:
         return "captions"
 
 

@@ -288,7 +288,7 @@ def test_every_class_has_words_that_are_tokens() -> None:
     names = load_class_names(shared_data("openimages") / "class-descriptions-boxable.csv")
     assert {name.lower() for name in names.values()} == set(FORMS.phrases)
     detector = json.loads((shared_data("openimages") / "oi_categories.json").read_text())
-    assert all(FORMS.class_of(each["name"]) for each in detector[1:])
+    assert all(FORMS.get_class(each["name"]) for each in detector[1:])
 
 
 # Classes that nobody mentions in the captions of COCO and of nocaps's validation images; in nocaps's alone.

@@ -19,7 +19,7 @@ from capeval_decoding.word_forms import load_word_forms
 
 CAPTIONS = [text.split() for text in ("a dog runs", "a dog sits", "a cat sits", "a dog runs")]
 VOCABULARY = build_vocabulary(CAPTIONS, least=2, more=["zebra"])
-MODEL = TrigramModel.of(CAPTIONS, VOCABULARY)
+MODEL = TrigramModel.fit(CAPTIONS, VOCABULARY)
 
 
 def chances(*words: str) -> dict[str, float]:
@@ -65,7 +65,7 @@ def test_probabilities_add_up_and_the_unknown_word_is_never_said() -> None:
     assert max(chances().items(), key=lambda each: each[1])[0] == "a"
     assert chances("dog", "runs")["@@BOUNDARY@@"] > 0.8
     with pytest.raises(OptionError, match="'captions' must contain at least one caption"):
-        TrigramModel.of([], VOCABULARY)
+        TrigramModel.fit([], VOCABULARY)
 
 
 def test_captions_of_many_rows_are_those_of_one() -> None:
@@ -81,12 +81,12 @@ def test_every_constraint_is_met_with_real_words_in_a_minute() -> None:
     forms = load_word_forms()
     captions = [text for texts in coco.load_captions("val2014").values() for text in texts]
     demonstration = Demonstration(tokenize(captions), forms)
-    usual = demonstration.example(())
-    drawn = demonstration.drawn(20)
+    usual = demonstration.make_example(())
+    drawn = demonstration.draw_classes(20)
     assert len(set(drawn)) == 20
-    assert drawn == demonstration.drawn(20)
+    assert drawn == demonstration.draw_classes(20)
     for objects in drawn:
-        found = demonstration.example(objects)
+        found = demonstration.make_example(objects)
         assert found.objects == objects
         assert found.caption is not None
         assert found.log_probability is not None

@@ -52,7 +52,7 @@ def test_the_published_machine_is_that_of_the_published_code(image: int) -> None
     for state in range(len(machine)):
         for word in range(len(WORDS)):
             expected = np.flatnonzero(dense[number[state], :, word]).tolist()
-            assert sorted(number[each] for each in machine.targets(state, word)) == expected
+            assert sorted(number[each] for each in machine.get_targets(state, word)) == expected
 
 
 @pytest.mark.parametrize("image", range(3))
@@ -76,5 +76,5 @@ def test_all_beams_are_those_of_the_published_code(image: int) -> None:
 @pytest.mark.parametrize("image", range(3))
 @pytest.mark.parametrize("at_least", [1, 2, 3])
 def test_the_captions_are_those_of_the_published_code(image: int, at_least: int) -> None:
-    best = found(image, build_published_machine(constraints(image))).best(at_least=at_least)
+    best = found(image, build_published_machine(constraints(image))).get_best(at_least=at_least)
     assert padded(best) == golden()[f"cbs.best{at_least}"][image].tolist()

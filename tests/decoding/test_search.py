@@ -144,7 +144,7 @@ def test_a_wide_beam_finds_the_best_of_all_captions(
             for caption, total in captions
             if sum(is_met(each, caption, continues) for each in given) >= min(at_least, len(given))
         ]
-        best = result.best(at_least=at_least)
+        best = result.get_best(at_least=at_least)
         assert (best is None) == (not meeting)
         if best is not None:
             total, caption = max(meeting)
@@ -171,7 +171,7 @@ def met(machine: StateMachine, text: str) -> list[frozenset[int]]:
     """Return the constraints met after each word, over all states that the caption can reach."""
     states, found = {0}, []
     for word in text.split():
-        states = {to for state in states for to in machine.targets(state, WORDS.index(word))}
+        states = {to for state in states for to in machine.get_targets(state, WORDS.index(word))}
         found.append(frozenset().union(*(machine.met[state] for state in states if machine.final[state])))
     return found
 
@@ -234,13 +234,13 @@ def test_at_least_so_many_constraints_are_met() -> None:
     dog = Constraint(name="dog", phrases=(phrase("dog"),))
     fire = Constraint(name="fire", phrases=(phrase("fire"),))
     result = SEARCH.search(FIRES.step, None, build_state_machine([dog, fire]))
-    assert text(result.best()) == text(result.best(at_least=1)) == "a fire"
+    assert text(result.get_best()) == text(result.get_best(at_least=1)) == "a fire"
     # No caption has both: this is reported, and no caption contains an impossible phrase.
-    assert result.best(at_least=2) is None
+    assert result.get_best(at_least=2) is None
     assert all(beam.log_probability > -100 for beam in result.beams)
     only_dog = SEARCH.search(FIRES.step, None, build_state_machine([dog]))
-    assert text(only_dog.best(at_least=3)) == "a dog"
-    assert only_dog.best(at_least=1).met == {0}  # type: ignore[union-attr]
+    assert text(only_dog.get_best(at_least=3)) == "a dog"
+    assert only_dog.get_best(at_least=1).met == {0}  # type: ignore[union-attr]
 
 
 def test_a_caption_goes_on_with_so_many_tokens_into_a_state() -> None:
@@ -263,9 +263,9 @@ def test_a_model_without_any_caption_is_reported() -> None:
     nothing = Chances({"@end": {"a": 1.0}})
     result = SEARCH.search(nothing.step, None, build_state_machine([]))
     assert result.beams == ()
-    assert result.best() is None
+    assert result.get_best() is None
     with pytest.raises(OptionError, match=r"at least one caption a probability above 0 \(got none\)"):
-        result.nearest()
+        result.get_fallback()
 
 
 def test_states_of_captioners_are_taken_apart() -> None:

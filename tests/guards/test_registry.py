@@ -21,7 +21,7 @@ def test_metrics_are_registered() -> None:
 
 @EVERY_CLASS
 def test_every_metric_is_documented(metric: type[Metric]) -> None:
-    text = (PROJECT / "docs" / "metrics" / f"{metric.page}.md").read_text(encoding="utf-8")
+    text = (PROJECT / "docs" / "metrics" / f"{metric.docs_page}.md").read_text(encoding="utf-8")
     assert text.startswith("# ")
     assert metric.family in text
     # The table of the metrics and the navigation list all pages.
@@ -32,7 +32,7 @@ def test_every_metric_is_documented(metric: type[Metric]) -> None:
 
 @EVERY_CLASS
 def test_every_metric_has_conformance_tests(metric: type[Metric]) -> None:
-    tests = list((PROJECT / "tests" / "conformance" / metric.page).glob("test_*.py"))
+    tests = list((PROJECT / "tests" / "conformance" / metric.docs_page).glob("test_*.py"))
     assert tests
     assert all("def test_" in test.read_text(encoding="utf-8") for test in tests)
 
@@ -56,7 +56,7 @@ def test_every_metric_is_a_name_of_the_package(metric: type[Metric]) -> None:
 def test_every_resource_says_what_it_takes(metric: type[Metric]) -> None:
     for name, make in METRICS.items():
         if isinstance(made := make(), metric):
-            for resource in made.needs:
+            for resource in made.resources:
                 assert "" not in (resource.name, resource.install), name
                 assert min(resource.steps, resource.memory, resource.seconds) > 0, name
 

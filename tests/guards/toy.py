@@ -61,18 +61,18 @@ class Toy(MeanMetric):
     """
 
     family: ClassVar[str] = "Toy"
-    page: ClassVar[str] = "toy"
+    docs_page: ClassVar[str] = "toy"
     variants: ClassVar = {"Toy": {}}
     featured: ClassVar = ("Toy",)
 
     text: Literal["tokens", "raw"] = "tokens"
 
     @property
-    def reads(self) -> Reads:
+    def input_kind(self) -> Reads:
         return "captions" if self.text == "raw" else "tokens"
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         return (TOY_WORDS,)
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
@@ -111,7 +111,7 @@ class ToyMean(Metric):
     """The mean of Toy and ROUGE-L: a metric made of two others, found by their names."""
 
     family: ClassVar[str] = "ToyMean"
-    page: ClassVar[str] = "toy"
+    docs_page: ClassVar[str] = "toy"
 
     @cached_property
     def _parts(self) -> tuple[Metric, ...]:
@@ -126,8 +126,8 @@ class ToyMean(Metric):
         return tuple(f"{part.family}: {name}" for part in self._parts for name in part.statistics)
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
-        return tuple(resource for part in self._parts for resource in part.needs)
+    def resources(self) -> tuple[Resource, ...]:
+        return tuple(resource for part in self._parts for resource in part.resources)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         kernels = [part.kernel(references) for part in self._parts]
@@ -152,7 +152,7 @@ class ToyErrors(MeanMetric):
     """
 
     family: ClassVar[str] = "ToyErrors"
-    page: ClassVar[str] = "toy"
+    docs_page: ClassVar[str] = "toy"
     higher_is_better: ClassVar[bool] = False
 
     weight: float = 1.0

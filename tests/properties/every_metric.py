@@ -23,7 +23,7 @@ def _get_names() -> list[str]:
 
 NAMES = _get_names()
 # SPICE's time grows with the cube of a sentence's length, and it needs a model.
-PARSING = [name for name, make in METRICS.items() if make().page == "spice"]
+PARSING = [name for name, make in METRICS.items() if make().docs_page == "spice"]
 every_metric = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[NEEDS_MODEL] if name in PARSING else []) for name in NAMES]
 )

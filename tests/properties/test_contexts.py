@@ -39,7 +39,7 @@ def test_any_order_and_any_part_has_the_same_rows(name: str, images: list[Image]
         DocumentFrequencies.of(
             {image: group for image, (group, _) in everything.items()},
             tokenizer=ALONE,
-            stem=metric.counts == "stems",
+            stem=metric.frequency_unit == "stems",
         )
     )
     whole = rows(weighed, everything)

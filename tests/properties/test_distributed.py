@@ -74,7 +74,9 @@ def of_parts(name: str, corpus: Corpus, seed: int) -> tuple[Metric, Report, list
     if name in PARSING:
         corpus = corpus.of_words(7)
     images: Groups = dict(enumerate(corpus.references))
-    frequencies = PartialFrequencies.of(images, tokenizer=TOKENS, stem=metric.counts == "stems").finish()
+    frequencies = PartialFrequencies.of(
+        images, tokenizer=TOKENS, stem=metric.frequency_unit == "stems"
+    ).finish()
     weighed = metric.with_document_frequencies(frequencies)
 
     def report(part: Groups) -> Report:

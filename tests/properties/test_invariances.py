@@ -170,7 +170,7 @@ ONE_IMAGE_AT_A_TIME = [
 @pytest.mark.parametrize("metric", ONE_IMAGE_AT_A_TIME, ids=str)
 @given(corpus=corpora())
 def test_repeating_all_images_changes_no_score(metric: Metric, corpus: Corpus) -> None:
-    corpus = corpus.of_words(PARSED_WORDS) if metric.page == "spice" else corpus
+    corpus = corpus.of_words(PARSED_WORDS) if metric.docs_page == "spice" else corpus
     once = metric.prepare(dict(enumerate(corpus.references)), tokenizer=TOKENS)
     twice = metric.prepare(dict(enumerate(corpus.references * 2)), tokenizer=TOKENS)
     before = once.score(dict(enumerate(corpus.candidates)))

@@ -14,7 +14,7 @@ from tests.properties.strategies import UNSEEN, WORDS, Corpus, corpora
 from tests.twins import cider
 from tests.twins.scoring import native, twin
 
-PAGES = sorted({metric.page for metric in CLASSES.values()})
+PAGES = sorted({metric.docs_page for metric in CLASSES.values()})
 MODULES = {page: import_module(f"tests.twins.{page}") for page in PAGES}
 METRIC_CASES: list[Metric] = [
     case for module in MODULES.values() if not hasattr(module, "COMPARED_IN") for case in module.CASES
@@ -68,7 +68,7 @@ def test_frequencies_of_any_pickle(
 
 @pytest.mark.parametrize("metric", CLASSES.values(), ids=list(CLASSES))
 def test_every_metric_has_a_twin_and_a_case(metric: type[Metric]) -> None:
-    twins = MODULES[metric.page]
+    twins = MODULES[metric.docs_page]
     if hasattr(twins, "COMPARED_IN"):
         tests = Path(__file__).parents[1] / twins.COMPARED_IN
         assert "def test_" in tests.read_text(encoding="utf-8")

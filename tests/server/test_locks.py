@@ -131,8 +131,8 @@ from capeval_server.core.errors import SuccessorError
 from capeval_server.hosting.services import moderation
 
 challenge = Challenge.objects.get()
-by_command = lambda user: moderation.remove_organizer(None, challenge, user)
-ways = [User.delete, challenge.organizers.remove, by_command]
+needs_command = lambda user: moderation.remove_organizer(None, challenge, user)
+ways = [User.delete, challenge.organizers.remove, needs_command]
 for number in range(12):
     both = [User.objects.create(username=f"organizer{number}-{one}") for one in range(2)]
     challenge.organizers.add(*both)

@@ -27,7 +27,7 @@ def search(
                     continue
                 into: dict[int, list[Caption]] = {}
                 for token, score in enumerate(model(tokens)):
-                    for target in machine.targets(state, token):
+                    for target in machine.get_targets(state, token):
                         if score > float("-inf"):
                             into.setdefault(target, []).append(((*tokens, token), total + score))
                 for target, ways in into.items():

@@ -40,7 +40,7 @@ def native(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequ
 
 def twin(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
     """The twin's scores of captions that are tokens already."""
-    score: Score = import_module(f"tests.twins.{metric.page}").TWINS[type(metric)]
+    score: Score = import_module(f"tests.twins.{metric.docs_page}").TWINS[type(metric)]
     return score(metric, references, candidates)
 
 

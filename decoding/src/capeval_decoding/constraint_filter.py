@@ -102,7 +102,7 @@ def _list_heights(node: Any, names: Mapping[str, str], forms: WordForms) -> list
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
     parts = [_list_heights(child, names, forms) for child in subcategories(node)]
     height = 1 + max((part[0][1] for part in parts), default=-1)
-    return [(forms.class_of(name), height), *(place for part in parts for place in part)]
+    return [(forms.get_class(name), height), *(place for part in parts for place in part)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ class ConstraintFilter:
         Raises:
             OptionError: A class is not a class of Open Images, or is missing from the hierarchy.
         """
-        names = [forms.class_of(name) for name in boxes.classes]
+        names = [forms.get_class(name) for name in boxes.classes]
         lacking = [name for name in dict.fromkeys(names) if name not in hierarchy.heights]
         if lacking:
             raise OptionError(

@@ -47,19 +47,19 @@ class Demonstration:
         >>> from capeval_decoding.word_forms import load_word_forms
         >>> captions = 10 * [["a", "cat", "sleeps"]] + 5 * [["a", "dog", "runs"]]
         >>> demonstration = Demonstration(captions, load_word_forms())
-        >>> demonstration.example([]).caption
+        >>> demonstration.make_example([]).caption
         'a cat sleeps'
-        >>> demonstration.example(["dog"]).caption
+        >>> demonstration.make_example(["dog"]).caption
         'a dog runs'
     """
 
     def __init__(self, captions: Sequence[Sequence[str]], forms: WordForms) -> None:
         self._forms = forms
-        self.model = TrigramModel.of(captions, build_vocabulary(captions, more=forms.words()))
+        self.model = TrigramModel.fit(captions, build_vocabulary(captions, more=forms.words()))
         boundary = self.model.vocabulary.boundary
         self._search = BeamSearch(start=boundary, end=boundary)
 
-    def drawn(self, count: int, *, objects: int = 3, seed: int = 0) -> list[tuple[str, ...]]:
+    def draw_classes(self, count: int, *, objects: int = 3, seed: int = 0) -> list[tuple[str, ...]]:
         """Draw `count` random sets of `objects` distinct classes each.
 
         Raises:
@@ -74,7 +74,7 @@ class Demonstration:
         ]
         return [tuple(classes[place] for place in each) for each in places]
 
-    def example(self, objects: Sequence[str]) -> Example:
+    def make_example(self, objects: Sequence[str]) -> Example:
         """Return the most probable caption that mentions all of the given classes.
 
         Without classes, return the most probable caption overall.
@@ -82,13 +82,13 @@ class Demonstration:
         Raises:
             OptionError: A class is not a class of Open Images.
         """
-        names = [self._forms.class_of(name) for name in objects]
+        names = [self._forms.get_class(name) for name in objects]
         vocabulary = self.model.vocabulary
         machine = build_state_machine(
             [constraint(name, self._forms.phrases[name], vocabulary) for name in names]
         )
-        result = self._search.search(self.model.step, self.model.start(), machine)
-        best: Beam | None = result.best(at_least=len(names))
+        result = self._search.search(self.model.step, self.model.get_initial_state(), machine)
+        best: Beam | None = result.get_best(at_least=len(names))
         return Example(
             objects=tuple(names),
             caption=None if best is None else vocabulary.decode(best.tokens),

@@ -84,10 +84,10 @@ class ConstrainedGeneration:
             for row, machine in enumerate(self.machines):
                 begin = _State.begin(input_ids, inputs, row)
                 found = search.search(step, begin, machine, select=_State.rows)
-                beam = found.best(at_least=self.at_least)
+                beam = found.get_best(at_least=self.at_least)
                 if beam is None:
                     lacking.append(row)
-                beams.append(beam or found.nearest())
+                beams.append(beam or found.get_fallback())
         if lacking:
             rows = format_images(lacking, "row")
             message = f"{rows} without a caption that meets enough constraints; the best found is used"

@@ -75,14 +75,14 @@ class SearchResult:
         >>> cat = Beam(tokens=(1, 2), log_probability=-1.5, state=0, met=frozenset(), finished=True)
         >>> dog = Beam(tokens=(1, 3), log_probability=-2.5, state=1, met=frozenset({0}), finished=True)
         >>> result = SearchResult(machine=machine, beams=(cat, dog))
-        >>> result.best().tokens, result.best(at_least=1).tokens
+        >>> result.get_best().tokens, result.get_best(at_least=1).tokens
         ((1, 2), (1, 3))
     """
 
     machine: StateMachine
     beams: tuple[Beam, ...]
 
-    def best(self, *, at_least: int = 0) -> Beam | None:
+    def get_best(self, *, at_least: int = 0) -> Beam | None:
         """Return the most probable caption that meets at least `at_least` constraints.
 
         If there are fewer constraints, the caption must meet all of them. Return None if no such caption was
@@ -93,10 +93,10 @@ class SearchResult:
         beams = [beam for beam in self.beams if len(beam.met) >= wanted and final[beam.state]]
         return max(beams, key=lambda beam: beam.log_probability, default=None)
 
-    def nearest(self) -> Beam:
+    def get_fallback(self) -> Beam:
         """Return the most probable caption among those that meet the most constraints.
 
-        This is the fallback if `best` returns None.
+        This is the fallback if `get_best` returns None.
 
         Raises:
             OptionError: No caption was found, because the model assigns all captions a probability of 0.
@@ -151,7 +151,7 @@ class BeamSearch:
         >>> scores = np.log(np.array([[1, 7, 1, 1], [1, 1, 5, 3], [6, 2, 1, 1], [6, 2, 1, 1]]) / 10)
         >>> machine = build_state_machine([Constraint(name="dog", phrases=((frozenset({3}),),))])
         >>> search = BeamSearch(start=0, end=0)
-        >>> best = search.search(lambda tokens, _: (scores[tokens], None), None, machine).best(at_least=1)
+        >>> best = search.search(lambda tokens, _: (scores[tokens], None), None, machine).get_best(at_least=1)
         >>> best.tokens, round(float(np.exp(best.log_probability)), 3)
         ((1, 3), 0.126)
     """
@@ -281,7 +281,7 @@ class _Tables:
         for state, exceptions in enumerate(machine.exceptions):
             if end in exceptions:
                 raise OptionError(f"'end' must not be a token of a constraint (got {end})")
-            usual = {token: machine.usual(state, token) for token in exceptions}
+            usual = {token: machine.get_default_target(state, token) for token in exceptions}
             moves.append(
                 [(token, to) for token, tos in exceptions.items() for to in tos if to != usual[token]]
             )
@@ -374,7 +374,7 @@ def _list_expansions(
     machine = tables.machine
     # If tokens that continue a word lead to a different state, the caption gets two rows: one without these
     # tokens, and one with only these tokens.
-    twice = np.flatnonzero(machine.run_on[states] != machine.default[states])
+    twice = np.flatnonzero(machine.continuation_targets[states] != machine.default[states])
     owners = np.concatenate([np.arange(len(states)), twice])
     usual = scores[owners]
     if machine.continues is not None and len(twice):
@@ -384,7 +384,9 @@ def _list_expansions(
     usual[rows, tokens] = -np.inf
     rows, tokens, values = _find_best_tokens(usual, per_node)
     again = rows >= len(states)
-    targets = np.where(again, machine.run_on[states[owners[rows]]], machine.default[states[owners[rows]]])
+    targets = np.where(
+        again, machine.continuation_targets[states[owners[rows]]], machine.default[states[owners[rows]]]
+    )
     moving, moved, elsewhere = tables.moves.select_states(states)
     found = _Expansions(
         rows=np.concatenate([owners[rows], moving]),

@@ -64,8 +64,8 @@ class StateMachine:
             machine of the published code.
         met: For each state, the positions of the constraints that captions in this state have met.
         final: For each state, whether captions in this state may be chosen.
-        run_on: For each state, the target of tokens that continue a word and are not in `exceptions`; equal
-            to `default` if it makes no difference.
+        continuation_targets: For each state, the target of tokens that continue a word and are not in
+            `exceptions`; equal to `default` if it makes no difference.
         continues: For each token, whether it continues the word of the token before it; None if no token
             does.
 
@@ -75,7 +75,7 @@ class StateMachine:
         >>> from capeval_decoding.state_machines import Constraint, build_state_machine
         >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
         >>> machine = build_state_machine([hydrant])
-        >>> machine.targets(0, 4), machine.targets(1, 5)
+        >>> machine.get_targets(0, 4), machine.get_targets(1, 5)
         ((1,), (2,))
         >>> machine.met
         (frozenset(), frozenset(), frozenset({0}))
@@ -86,20 +86,20 @@ class StateMachine:
     exceptions: tuple[Mapping[int, tuple[int, ...]], ...]
     met: tuple[frozenset[int], ...]
     final: NDArray[np.bool_]
-    run_on: NDArray[np.int64]
+    continuation_targets: NDArray[np.int64]
     continues: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.default)
 
-    def targets(self, state: int, token: int) -> tuple[int, ...]:
+    def get_targets(self, state: int, token: int) -> tuple[int, ...]:
         """Return the target states of a token."""
-        return self.exceptions[state].get(token) or (self.usual(state, token),)
+        return self.exceptions[state].get(token) or (self.get_default_target(state, token),)
 
-    def usual(self, state: int, token: int) -> int:
+    def get_default_target(self, state: int, token: int) -> int:
         """Return the target state of a token without an exception."""
         runs_on = self.continues is not None and self.continues[token]
-        return int((self.run_on if runs_on else self.default)[state])
+        return int((self.continuation_targets if runs_on else self.default)[state])
 
 
 # A state during construction: the met constraints; the next positions inside of phrases, as (constraint,
@@ -128,7 +128,7 @@ def build_state_machine(
         >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
         >>> machine, state = build_state_machine([hydrant]), 0
         >>> for token in [4, 4, 5]:
-        ...     [state] = machine.targets(state, token)
+        ...     [state] = machine.get_targets(state, token)
         >>> [machine.constraints[at].name for at in machine.met[state]]
         ['fire hydrant']
     """
@@ -137,7 +137,7 @@ def build_state_machine(
         _check_beginnings(constraints, continues)
     start: _Key = (frozenset(), frozenset(), frozenset())
     numbers: dict[_Key, int] = {start: 0}
-    keys, default, run_on = [start], [], []
+    keys, default, continuation_targets = [start], [], []
     exceptions: list[dict[int, tuple[int, ...]]] = []
 
     def number(key: _Key) -> int:
@@ -150,12 +150,12 @@ def build_state_machine(
     for key in keys:  # number() appends new states during the loop.
         met, _, pending = key
         default.append(number((met | pending, frozenset(), frozenset())))
-        run_on.append(number((met, frozenset(), frozenset())) if pending else default[-1])
+        continuation_targets.append(number((met, frozenset(), frozenset())) if pending else default[-1])
         moves: dict[int, tuple[int, ...]] = {}
         for token in sorted(_list_relevant_tokens(key, constraints)):
             runs_on = continues is not None and bool(continues[token])
             target = number(_follow_token(key, token, constraints, runs_on, waits=continues is not None))
-            if target != (run_on if runs_on else default)[-1]:
+            if target != (continuation_targets if runs_on else default)[-1]:
                 moves[token] = (target,)
         exceptions.append(moves)
     return StateMachine(
@@ -164,7 +164,7 @@ def build_state_machine(
         exceptions=tuple(exceptions),
         met=tuple(met | pending for met, _, pending in keys),
         final=np.ones(len(keys), dtype=np.bool_),
-        run_on=np.array(run_on, dtype=np.int64),
+        continuation_targets=np.array(continuation_targets, dtype=np.int64),
         continues=continues,
     )
 
@@ -251,7 +251,7 @@ def build_published_machine(constraints: Sequence[Constraint]) -> StateMachine:
         >>> from capeval_decoding.state_machines import Constraint, build_published_machine
         >>> hydrant = Constraint(name="fire hydrant", phrases=((frozenset({4}), frozenset({5})),))
         >>> machine = build_published_machine([hydrant])
-        >>> machine.targets(0, 4), machine.targets(2, 5), machine.targets(2, 4)
+        >>> machine.get_targets(0, 4), machine.get_targets(2, 5), machine.get_targets(2, 4)
         ((2,), (1,), (0,))
     """
     constraints = tuple(constraints)
@@ -277,7 +277,7 @@ def build_published_machine(constraints: Sequence[Constraint]) -> StateMachine:
         exceptions=tuple({token: tuple(sorted(to)) for token, to in each.items()} for each in moves),
         met=tuple(frozenset(_list_bits(state)) for state in default),
         final=np.array([True] * main + [False] * inside),
-        run_on=np.array(default, dtype=np.int64),
+        continuation_targets=np.array(default, dtype=np.int64),
     )
 
 

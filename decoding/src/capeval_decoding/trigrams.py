@@ -72,7 +72,7 @@ class TrigramModel:
         >>> captions = 3 * [["a", "dog", "runs"]] + [["a", "dog", "sleeps"]]
         >>> vocabulary = build_vocabulary(captions, least=1)
         >>> a, dog = (np.array([token]) for token in vocabulary.encode(["a", "dog"]))
-        >>> scores, _ = TrigramModel.of(captions, vocabulary).step(dog, a)
+        >>> scores, _ = TrigramModel.fit(captions, vocabulary).step(dog, a)
         >>> vocabulary.words[scores[0].argmax()], round(float(np.exp(scores[0].max())), 3)
         ('runs', 0.803)
     """
@@ -83,7 +83,7 @@ class TrigramModel:
     after_two: _Continuations
 
     @classmethod
-    def of(cls, captions: Iterable[Sequence[str]], vocabulary: Vocabulary) -> TrigramModel:
+    def fit(cls, captions: Iterable[Sequence[str]], vocabulary: Vocabulary) -> TrigramModel:
         """Fit a model to tokenized captions.
 
         Raises:
@@ -111,7 +111,7 @@ class TrigramModel:
             after_two=_Continuations.of(first * size + second, third, size),
         )
 
-    def start(self) -> NDArray[np.int64]:
+    def get_initial_state(self) -> NDArray[np.int64]:
         """Return the initial state: the first of the two boundaries before a caption."""
         return np.array([self.vocabulary.boundary], dtype=np.int64)
 

@@ -50,7 +50,7 @@ class WordForms:
     Example:
         >>> from capeval_decoding.word_forms import load_word_forms
         >>> forms = load_word_forms()
-        >>> forms.class_of("Ball")
+        >>> forms.get_class("Ball")
         'ball (object)'
         >>> forms.phrases["ball (object)"]
         ('ball', 'balls')
@@ -64,7 +64,7 @@ class WordForms:
         """Return the words of all phrases."""
         return frozenset(word for each in self.phrases.values() for phrase in each for word in phrase.split())
 
-    def class_of(self, name: str) -> str:
+    def get_class(self, name: str) -> str:
         """Return the class with a name, ignoring case.
 
         Raises:

@@ -41,7 +41,7 @@ class PluginGroup:
         self._duplicate: DuplicateNameError | None = None
         self._loading: str | None = None
 
-    def owner_of(self, module: str) -> str:
+    def get_owner(self, module: str) -> str:
         """Return the distribution of the plug-in being loaded, or else a module's package."""
         return self._loading or module.partition(".")[0]
 
@@ -114,7 +114,7 @@ class Registry(Mapping[str, _Value]):
         for name in names:
             if name.lower() in self._names:
                 taken, owner = self._names[name.lower()]
-                got = f"{name!r} from {self._plugins.owner_of(module)}, {taken!r} from {owner}"
+                got = f"{name!r} from {self._plugins.get_owner(module)}, {taken!r} from {owner}"
                 raise DuplicateNameError(
                     f"duplicate {self._kind} name ({got}); rename or uninstall one of them"
                 )
@@ -130,7 +130,7 @@ class Registry(Mapping[str, _Value]):
             DuplicateNameError: A name is registered already.
         """
         self.check(values, module)
-        owner = self._plugins.owner_of(module)
+        owner = self._plugins.get_owner(module)
         self._names.update({name.lower(): (name, owner) for name in values})
         self._values.update(values)
 

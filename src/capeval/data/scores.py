@@ -31,7 +31,7 @@ class Digest:
         self._captions = captions
 
     @classmethod
-    def of_images(cls, fingerprints: NDArray[np.uint64], counts: NDArray[np.int64]) -> Self:
+    def from_fingerprints(cls, fingerprints: NDArray[np.uint64], counts: NDArray[np.int64]) -> Self:
         """Return the digest of images with known fingerprints and numbers of captions."""
         digest = cls.__new__(cls)
         digest.__dict__.update(fingerprints=fingerprints, counts=counts)
@@ -76,7 +76,7 @@ class Digest:
     def __reduce__(self) -> tuple[Callable[..., Digest], tuple[object, ...]]:
         # Leave out the captions, which would otherwise be part of every pickled report.
         if "_captions" in self.__dict__ or "fingerprints" in self.__dict__:
-            return Digest.of_images, (self.fingerprints, self.counts)
+            return Digest.from_fingerprints, (self.fingerprints, self.counts)
         return Digest.of_total, (self.total,)
 
 

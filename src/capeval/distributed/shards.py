@@ -105,7 +105,9 @@ class ShardScoringOptions:
     def with_document_frequencies(self, counts: Mapping[Counted, DocumentFrequencies]) -> ShardScoringOptions:
         """Return the options with document frequencies for metrics that lack them."""
         metrics = (
-            each if each.counts is None else each.with_document_frequencies(counts[each.counts])
+            each
+            if each.frequency_unit is None
+            else each.with_document_frequencies(counts[each.frequency_unit])
             for each in self.metrics
         )
         return replace(self, metrics=tuple(metrics))
@@ -289,7 +291,7 @@ _Checked = tuple[dict[Shard, NDArray[np.int64]], dict[Counted, PartialFrequencie
 
 def _check_group(job: ShardScoringOptions, group: _Group) -> _Checked:
     """Return the image ids of each shard of a group, and the counts of the group."""
-    kinds = {metric.counts for metric in job.metrics if metric.counts is not None}
+    kinds = {metric.frequency_unit for metric in job.metrics if metric.frequency_unit is not None}
     ids: dict[Shard, NDArray[np.int64]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
     for shard in group:

@@ -113,7 +113,7 @@ def build_report(
     counts, digests, settings = (
         read.column(name).to_numpy() for name in ("references", "digest", "settings")
     )
-    digest = Digest.of_images(digests.view(np.uint64), counts)
+    digest = Digest.from_fingerprints(digests.view(np.uint64), counts)
     least, most = int(counts.min()), int(counts.max())
     signatures = [
         create_signature(metric, tokenizer or Tokenizer(), digest, len(counts), (least, most))

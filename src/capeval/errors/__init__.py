@@ -139,7 +139,7 @@ class FormatError(CapevalError, ValueError):
         self.column = column
         self.path = path
 
-    def in_file(self, path: str | Path) -> FormatError:
+    def with_path(self, path: str | Path) -> FormatError:
         """Return the same error with the file's path at the start of the message."""
         return self._copy(self.message, path)
 

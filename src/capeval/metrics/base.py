@@ -65,7 +65,7 @@ class Resource:
         memory: The address space in bytes that a process needs for it.
         seconds: The maximum time in seconds to build or read it on a slow machine.
         install: The command that installs its source or builds it, in one line.
-        by_command: Whether only that command builds it; otherwise scoring builds it if possible.
+        needs_command: Whether only that command builds it; otherwise scoring builds it if possible.
         command: The command that builds it before a metric needs it; empty if there is none.
     """
 
@@ -76,7 +76,7 @@ class Resource:
     memory: int
     seconds: int
     install: str
-    by_command: bool = False
+    needs_command: bool = False
     command: str = ""
 
 
@@ -90,7 +90,7 @@ class Metric(ABC):
 
     Attributes:
         family: The metric's name in signatures.
-        page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
+        docs_page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
         featured: The variants that forms list first; the others are listed under "More metrics".
@@ -123,7 +123,7 @@ class Metric(ABC):
     """
 
     family: ClassVar[str]
-    page: ClassVar[str]
+    docs_page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     featured: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
@@ -160,12 +160,12 @@ class Metric(ABC):
         """
 
     @property
-    def reads(self) -> Reads:
+    def input_kind(self) -> Reads:
         """The input of the metric: the tokenizer's `tokens` or the original `captions`."""
         return "tokens"
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         """The resources that the metric needs."""
         return ()
 
@@ -175,7 +175,7 @@ class Metric(ABC):
         return None
 
     @property
-    def counts(self) -> Counted | None:
+    def frequency_unit(self) -> Counted | None:
         """Unit of its document frequencies of the references; None if it has none."""
         return None
 
@@ -187,7 +187,7 @@ class Metric(ABC):
             name: The name of the corpus in signatures.
 
         Returns:
-            The copy, or the metric itself if `counts` is None.
+            The copy, or the metric itself if `frequency_unit` is None.
         """
         return self
 
@@ -195,7 +195,7 @@ class Metric(ABC):
         """Return a copy that uses precomputed document frequencies, not the references'.
 
         Returns:
-            The copy, or the metric itself if `counts` is None.
+            The copy, or the metric itself if `frequency_unit` is None.
         """
         return self
 
@@ -253,7 +253,7 @@ class Metric(ABC):
         """Return the components of an image's score, for display.
 
         Args:
-            candidate: The candidate in the form that the metric reads (`reads`): tokens joined by single
+            candidate: The candidate in the form that the metric reads (`input_kind`): tokens joined by single
                 spaces, or the original caption.
             references: The references of its image, in the same form.
 
@@ -471,7 +471,7 @@ def create_signature(
     return Signature(
         metric=metric.family,
         options=metric.options(),
-        tokenizer=str(tokenizer) if metric.reads == "tokens" else "none",
+        tokenizer=str(tokenizer) if metric.input_kind == "tokens" else "none",
         images=images,
         references=format_counts(*counts),
         digest=digest,

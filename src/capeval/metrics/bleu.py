@@ -54,7 +54,7 @@ class Bleu(Metric):
 
     family: ClassVar[str] = "BLEU"
     featured: ClassVar = ("BLEU",)
-    page: ClassVar[str] = "bleu"
+    docs_page: ClassVar[str] = "bleu"
     variants: ClassVar = {"BLEU": {}, **{f"BLEU-{n}": {"orders": (n,)} for n in range(1, 5)}}
 
     orders: tuple[int, ...] = (1, 2, 3, 4)

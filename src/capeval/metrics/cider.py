@@ -37,7 +37,7 @@ class _Cider(MeanMetric):
     The statistics are the similarity for each n-gram order, and a 1.
     """
 
-    page: ClassVar[str] = "cider"
+    docs_page: ClassVar[str] = "cider"
 
     n: int = 4
     order: int | None = None
@@ -66,7 +66,7 @@ class _Cider(MeanMetric):
         return False
 
     @property
-    def counts(self) -> Counted | None:
+    def frequency_unit(self) -> Counted | None:
         """`words` or `stems` if document frequencies come from the references, else None."""
         if self.frequencies != "references":
             return None
@@ -74,13 +74,13 @@ class _Cider(MeanMetric):
 
     def with_corpus(self, corpus: TokenizedReferences, name: str) -> Self:
         """Return a copy with document frequencies of a corpus, unless it already has some."""
-        if self.counts is None:
+        if self.frequency_unit is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._uses_stems, name=name))
 
     def with_document_frequencies(self, frequencies: DocumentFrequencies) -> Self:
         """Return a copy with these document frequencies, unless it already has some."""
-        return self if self.counts is None else replace(self, frequencies=frequencies)
+        return self if self.frequency_unit is None else replace(self, frequencies=frequencies)
 
     @property
     def document_frequencies(self) -> str:
@@ -89,7 +89,7 @@ class _Cider(MeanMetric):
         return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
 
     def _warn_about_single_image(self, references: TokenizedReferences) -> None:
-        if self.counts is not None and len(references) == 1:
+        if self.frequency_unit is not None and len(references) == 1:
             warnings.warn(
                 f"{self.family} of one image is 0 by definition: n-grams are weighted by the number of images"
                 " with that n-gram in their references; use document frequencies of a larger corpus",

@@ -122,7 +122,7 @@ class Meteor(Metric):
 
     family: ClassVar[str] = "METEOR"
     featured: ClassVar = ("METEOR",)
-    page: ClassVar[str] = "meteor"
+    docs_page: ClassVar[str] = "meteor"
     variants: ClassVar = {
         "METEOR": {},
         **{f"METEOR-{language}": _get_language_options(language) for language in LANGUAGES[1:]},
@@ -212,7 +212,7 @@ class Meteor(Metric):
         return (*lengths, *matched, "chunks", *(f"matches in {side}" for side in sides))
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         """The word tables, which contain the function words used for every language."""
         return () if self.tables is not None else (_TABLES,)
 

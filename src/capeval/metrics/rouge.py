@@ -44,7 +44,7 @@ class RougeL(MeanMetric):
 
     family: ClassVar[str] = "ROUGE-L"
     featured: ClassVar = ("ROUGE-L",)
-    page: ClassVar[str] = "rouge"
+    docs_page: ClassVar[str] = "rouge"
 
     beta: float = 1.2
 
@@ -78,7 +78,7 @@ class RougeN(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-N"
-    page: ClassVar[str] = "rouge"
+    docs_page: ClassVar[str] = "rouge"
     variants: ClassVar = {f"ROUGE-{n}": {"n": n} for n in range(1, 5)}
 
     n: int = 1
@@ -119,7 +119,7 @@ class RougeS(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-S"
-    page: ClassVar[str] = "rouge"
+    docs_page: ClassVar[str] = "rouge"
 
     distance: int | None = 4
     beta: float = 1.2

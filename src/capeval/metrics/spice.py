@@ -68,7 +68,7 @@ _MODEL = Resource(
     memory=2**30,
     seconds=300,
     install=RUN,
-    by_command=True,
+    needs_command=True,
 )
 
 
@@ -122,7 +122,7 @@ class Spice(Metric):
 
     family: ClassVar[str] = "SPICE"
     featured: ClassVar = ("SPICE",)
-    page: ClassVar[str] = "spice"
+    docs_page: ClassVar[str] = "spice"
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "SPICE": {},
         **{f"SPICE-{category}": {"categories": (category,)} for category in CATEGORIES[1:]},
@@ -165,12 +165,12 @@ class Spice(Metric):
         return (*columns, "not parsed")
 
     @property
-    def reads(self) -> Reads:
+    def input_kind(self) -> Reads:
         """The tokens, or the original captions."""
         return "tokens" if self.text == "tokens" else "captions"
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         """The model: grammar, rules and word lists."""
         return () if self.model is not None else (_MODEL,)
 

@@ -56,7 +56,7 @@ class Spider(Metric):
     family: ClassVar[str] = "SPIDEr"
     featured: ClassVar = ("SPIDEr",)
     note: ClassVar[str] = "SPIDEr is the mean of SPICE and CIDEr-D."
-    page: ClassVar[str] = "spice"
+    docs_page: ClassVar[str] = "spice"
 
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION
@@ -94,18 +94,18 @@ class Spider(Metric):
         return tuple(f"{part.family} {name}" for part in self._parts for name in part.statistics)
 
     @property
-    def needs(self) -> tuple[Resource, ...]:
+    def resources(self) -> tuple[Resource, ...]:
         """The resources that SPICE needs."""
-        return tuple(resource for part in self._parts for resource in part.needs)
+        return tuple(resource for part in self._parts for resource in part.resources)
 
     @property
-    def counts(self) -> Counted | None:
+    def frequency_unit(self) -> Counted | None:
         """Unit of CIDEr-D's document frequencies of the references; None if it has none."""
-        return self._parts[1].counts
+        return self._parts[1].frequency_unit
 
     def with_corpus(self, corpus: TokenizedReferences, name: str) -> Self:
         """Return a copy with document frequencies of a corpus, unless it has some."""
-        if self.counts is None:
+        if self.frequency_unit is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=False, name=name))
 
@@ -116,7 +116,7 @@ class Spider(Metric):
 
     def with_document_frequencies(self, frequencies: DocumentFrequencies) -> Self:
         """Return a copy with these document frequencies, unless it already has some."""
-        return self if self.counts is None else replace(self, frequencies=frequencies)
+        return self if self.frequency_unit is None else replace(self, frequencies=frequencies)
 
     def options(self) -> tuple[str, ...]:
         """Return the sentence limit as `name=value`, if it is not the default."""

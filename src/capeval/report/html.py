@@ -194,7 +194,7 @@ def _draw_graphs(
     for metric, _ in system.report.scores:
         compared = (
             (image, metric.explain(candidate, others))
-            for image, candidate, others in zip(references, *read[metric.reads], strict=True)
+            for image, candidate, others in zip(references, *read[metric.input_kind], strict=True)
             if image not in unscored
         )
         graphs = {
@@ -212,7 +212,7 @@ def _draw_graphs(
 
 def _require_tokenizer(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
     for metric, made in (scored for system in systems for scored in system.report.scores):
-        if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
+        if metric.input_kind == "tokens" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(
                 f"'tokenizer' must be the tokenizer of the scores, {made.signature.tokenizer}"
                 f" (got {tokenizer})"

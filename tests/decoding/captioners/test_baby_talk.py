@@ -81,7 +81,7 @@ def test_the_modules_are_those_of_the_published_code() -> None:
 
 
 def test_words_share_the_sentinels_probability_and_no_object_is_pointed_to_twice() -> None:
-    step, state = model().begin(image())
+    step, state = model().make_step(image())
     scores, state = step(np.array([1]), state)
     assert scores.shape == (1, WORDS + 3)
     np.testing.assert_allclose(np.exp(scores).sum(), 1, rtol=1e-5)
@@ -99,16 +99,16 @@ def test_constraints_are_met_by_slots_or_words(seed: int) -> None:
     hydrant = make_slot_constraint("Fire hydrant", ["fire hydrant"], made, seen, [1])
     assert dog.phrases == ((frozenset({WORDS, WORDS + 2}),), (frozenset({3}),))
     assert hydrant.phrases == ((frozenset({WORDS + 1}),),)
-    step, state = made.begin(seen)
+    step, state = made.make_step(seen)
     found = SEARCH.search(
         step, state, build_state_machine([dog, hydrant]), select=lambda each, rows: each.rows(rows)
     )
-    best = found.best(at_least=2)
+    best = found.get_best(at_least=2)
     assert best is not None
     text = made.caption(seen, best.tokens)
     assert "dog" in text
     assert "fire hydrant" in text
-    total, (step, state) = 0.0, made.begin(seen)
+    total, (step, state) = 0.0, made.make_step(seen)
     for last, token in zip((1, *best.tokens), (*best.tokens, 1), strict=True):
         scores, state = step(np.array([last]), state)
         total += float(scores[0, token]) if token != 1 or best.finished else 0
@@ -131,9 +131,9 @@ def test_objects_of_ground_truth_are_all_that_slots_can_name() -> None:
         make_slot_constraint("Cat", ["cat"], made, truth, [0])
     assert "dog" not in made.caption(truth, [WORDS, WORDS + 1, WORDS + 2])
     # Through the search, the true object is pointed to, since no word of the vocabulary names it.
-    step, state = made.begin(truth)
+    step, state = made.make_step(truth)
     machine = build_state_machine([make_slot_constraint("Fire hydrant", ["fire hydrant"], made, truth, [1])])
-    best = SEARCH.search(step, state, machine, select=lambda each, rows: each.rows(rows)).best(at_least=1)
+    best = SEARCH.search(step, state, machine, select=lambda each, rows: each.rows(rows)).get_best(at_least=1)
     assert best is not None
     assert set(best.tokens) & {WORDS, WORDS + 1, WORDS + 2}
     assert "fire hydrant" in made.caption(truth, best.tokens)
@@ -150,7 +150,7 @@ def test_objects_of_ground_truth_are_all_that_slots_can_name() -> None:
 )
 def test_images_that_do_not_fit(changes: dict[str, Any], match: str) -> None:
     with pytest.raises(OptionError, match=match):
-        model().begin(image(**changes))
+        model().make_step(image(**changes))
 
 
 def test_vectors_that_do_not_fit() -> None:
@@ -174,5 +174,5 @@ def test_images_from_files_of_features(tmp_path: Path) -> None:
     parts = np.array([[0, 0, 0.5, 0.5, 1], [0.1, 0.1, 1, 1, 1], [0, 0, 1, 1, 1]])
     assert np.abs(found.boxes - parts).max() < 1e-6
     made = model()
-    step, state = made.begin(found)
+    step, state = made.make_step(found)
     assert step(np.array([1]), state)[0].shape == (1, WORDS + 3)

@@ -56,7 +56,7 @@ def test_the_first_step(expected: Arrays, name: str) -> None:
     model = model_of(name, expected)
     with torch.no_grad():
         regions = model.regions(torch.tensor(expected[f"{name}.x"]))
-        scores, _ = model.step(torch.ones(3, dtype=torch.long), regions, model.start(3))
+        scores, _ = model.step(torch.ones(3, dtype=torch.long), regions, model.get_initial_state(3))
     close(scores, expected[f"{name}.step0"])
 
 
@@ -81,7 +81,7 @@ def test_constrained_beams(expected: Arrays, image: int) -> None:
     machine = build_published_machine(constraints(image))
     found = SEARCH.search(*make_updown_step(model_of("glove", expected), expected["glove.x"][image]), machine)
     for least in (1, 2, 3):
-        assert padded(found.best(at_least=least)) == expected[f"cbs.best{least}"][image].tolist()
+        assert padded(found.get_best(at_least=least)) == expected[f"cbs.get_best{least}"][image].tolist()
     # That code has beams in all states of three constraints, also in those that no caption can be in.
     possible = expected["cbs.lp"][image] > -1e20
     close([beam.log_probability for beam in found.beams], expected["cbs.lp"][image][possible])
@@ -103,7 +103,7 @@ def test_padding_changes_nothing(expected: Arrays) -> None:
 def test_unknown_words_have_no_loss_and_the_caption_ends_after_its_last_word(expected: Arrays) -> None:
     model, features = model_of("learned", expected), torch.tensor(expected["learned.x"][:1])
     with torch.no_grad():
-        regions, cells = model.regions(features), model.start(1)
+        regions, cells = model.regions(features), model.get_initial_state(1)
         loss = 0.0
         for given, wanted in ((1, 5), (5, None), (0, 7), (7, 1)):
             scores, cells = model.step(torch.tensor([given]), regions, cells)

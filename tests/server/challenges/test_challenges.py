@@ -218,7 +218,7 @@ def test_human_captions_are_checked_like_uploads(path: Path) -> None:
 
 def test_where_images_are_seen_is_kept(path: Path) -> None:
     edit(path, 'sort_by = "CIDEr-D"', 'sort_by = "CIDEr-D"\nimage_url = "https://images.example/{id:03}.jpg"')
-    assert import_challenge(path).splits.get().address_of(7) == "https://images.example/007.jpg"
+    assert import_challenge(path).splits.get().get_image_url(7) == "https://images.example/007.jpg"
 
 
 def test_the_coco_example_holds_out_a_human_caption_of_each_image(tmp_path: Path, settings: Any) -> None:

@@ -162,7 +162,7 @@ class WordErrors(MeanMetric):
     """Share of a candidate's words that no reference contains."""
 
     family: ClassVar[str] = "WordErrors"
-    page: ClassVar[str] = "word-errors"
+    docs_page: ClassVar[str] = "word-errors"
     higher_is_better: ClassVar[bool] = False
 
     def kernel(self, references: TokenizedReferences) -> Kernel:

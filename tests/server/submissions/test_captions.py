@@ -181,7 +181,7 @@ def test_filters_and_orders(two: list[Submission]) -> None:
     assert ids("?order=file&search=%22red+bus%22") == [3]
     assert ids("?order=file&search=6&where=candidates") == []
     assert ids("?order=file&search=6") == [6]
-    assert ids("?order=file&domain=animals") == Split.objects.get().images_of_subsets()["animals"]
+    assert ids("?order=file&domain=animals") == Split.objects.get().get_subset_images()["animals"]
     assert ids("?order=file&object=dog") == [1, 3]
     assert ids(f"?order=file&mentioned=all&system={first.pk}") == [1]
     assert ids(f"?order=file&mentioned=some&system={first.pk}") == [3]

@@ -285,7 +285,7 @@ def test_a_metric_that_needs_too_much_memory_fails_alone(
     # METEOR's tables are large.
     assert after - before > 5_000_000
     # The limit adds what the tables take, which makes room for them.
-    tables = sum(resource.memory for resource in get_metric("METEOR").needs)
+    tables = sum(resource.memory for resource in get_metric("METEOR").resources)
     assert after - before < tables
     settings.MEMORY_BYTES = (before + after) // 2 - tables
     outcomes = scorer.score(files.task(3), lambda: None)
@@ -298,7 +298,7 @@ def test_a_metric_that_needs_too_much_memory_fails_alone(
 
 
 def test_a_metric_with_resources_gets_time_for_them(settings: Any) -> None:
-    (tables,) = get_metric("METEOR").needs
+    (tables,) = get_metric("METEOR").resources
     assert pipeline.time_limit("BLEU") == settings.METRIC_SECONDS
     assert pipeline.time_limit("METEOR") == settings.METRIC_SECONDS + tables.seconds
 
@@ -312,7 +312,7 @@ def test_only_a_metric_with_resources_gets_room_for_them(
         (line,) = [line for line in lines if line.startswith("Max address space")]
         return int(line.split()[3])
 
-    tables = sum(resource.memory for resource in get_metric("METEOR").needs)
+    tables = sum(resource.memory for resource in get_metric("METEOR").resources)
     scorer.score(files.task(metrics=["BLEU"]), lambda: None)
     assert limit() == settings.MEMORY_BYTES
     before = children()

@@ -222,7 +222,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
             nn.Linear(2 * sizes.hidden, sizes.hidden), nn.ReLU(), nn.Linear(sizes.hidden, 2)
         )
 
-    def begin(self, image: BabyTalkImage) -> tuple[Step[SlotState], SlotState]:
+    def make_step(self, image: BabyTalkImage) -> tuple[Step[SlotState], SlotState]:
         """Return the step function and the initial state for beam search.
 
         Raises:
@@ -260,7 +260,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
 
     def caption(self, image: BabyTalkImage, tokens: Sequence[int]) -> str:
         """Return the text of a caption, with slots filled by singular or plural names."""
-        step, state = self.begin(image)
+        step, state = self.make_step(image)
         last, texts = self.vocabulary.boundary, []
         for token in tokens:
             _, state = step(np.array([last]), state)

@@ -61,10 +61,10 @@ def make_updown_step(model: UpDown, features: Floats) -> tuple[Step[Cells], Cell
     def step(tokens: NDArray[np.int64], cells: Cells) -> tuple[NDArray[Any], Cells]:
         with torch.no_grad():
             words = torch.from_numpy(tokens).to(model.device)
-            scores, cells = model.step(words, regions.repeated(len(tokens)), cells)
+            scores, cells = model.step(words, regions.repeat(len(tokens)), cells)
         return scores.cpu().numpy(), cells
 
-    return step, model.start(1)
+    return step, model.get_initial_state(1)
 
 
 def caption_images(
@@ -91,9 +91,9 @@ def caption_images(
     for done, image in enumerate(listed):
         report_progress("Captioning", done, len(listed))
         found = search.search(*begin(image), free if machine is None else machine(image))
-        beam = found.best(at_least=at_least)
+        beam = found.get_best(at_least=at_least)
         names = [constraint.name for constraint in found.machine.constraints]
-        yield _make_caption(image, beam or found.nearest(), names, vocabulary, enough=beam is not None)
+        yield _make_caption(image, beam or found.get_fallback(), names, vocabulary, enough=beam is not None)
     report_progress("Captioning", len(listed), len(listed))
 
 

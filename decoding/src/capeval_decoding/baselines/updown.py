@@ -75,7 +75,7 @@ class Regions:
     projected: Tensor
     cells: tuple[Tensor, Tensor]
 
-    def repeated(self, rows: int) -> Regions:
+    def repeat(self, rows: int) -> Regions:
         """Return the regions of one image for several captions, without copying."""
         parts = (self.features, self.mask, self.seen, self.projected)
         features, mask, seen, projected = (each.expand(rows, *each.shape[1:]) for each in parts)
@@ -204,7 +204,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
         """
         return self._updown_cell.regions(features)
 
-    def start(self, captions: int) -> Cells:
+    def get_initial_state(self, captions: int) -> Cells:
         """Return the states before the first word."""
         zeros = torch.zeros(captions, self.sizes.hidden, device=self.device)
         return zeros, zeros, zeros, zeros

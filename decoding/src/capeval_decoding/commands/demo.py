@@ -41,10 +41,12 @@ def run(
         demonstration = Demonstration(tokenize(captions), load_word_forms())
         steps.next("Searching for captions")
         begin = time.perf_counter()
-        wanted = [tuple(each.split(",")) for each in objects or ()] or demonstration.drawn(count, seed=seed)
-        found = [demonstration.example([name.strip() for name in names]) for names in wanted]
+        wanted = [tuple(each.split(",")) for each in objects or ()] or demonstration.draw_classes(
+            count, seed=seed
+        )
+        found = [demonstration.make_example([name.strip() for name in names]) for names in wanted]
         seconds = time.perf_counter() - begin
-        usual = demonstration.example(())
+        usual = demonstration.make_example(())
     rows = [
         ("(none)", usual.caption),
         *((", ".join(each.objects), each.caption or "(no caption)") for each in found),

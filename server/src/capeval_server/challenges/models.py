@@ -99,13 +99,13 @@ class Split(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
 
-    def images_of_subsets(self) -> dict[str, list[int | str]]:
+    def get_subset_images(self) -> dict[str, list[int | str]]:
         """Return the images of each subset, in order."""
         # Sorted in Python: no query if the subsets were prefetched.
         subsets = sorted(self.subsets.all(), key=lambda subset: subset.pk)
         return {subset.name: subset.image_ids for subset in subsets}
 
-    def address_of(self, image: int | str) -> str:
+    def get_image_url(self, image: int | str) -> str:
         """Return the URL of an image, or "" if it is unknown."""
         # The id is quoted, so that it cannot end the path or start a query.
         text = quote(str(image), safe="")
@@ -170,9 +170,9 @@ class ReferenceSet(models.Model):
         are not scored.
 
         Args:
-            subsets: The split's `images_of_subsets`, if already known.
+            subsets: The split's `get_subset_images`, if already known.
         """
-        subsets = self.split.images_of_subsets() if subsets is None else subsets
+        subsets = self.split.get_subset_images() if subsets is None else subsets
         if self.part is not None:
             covered = set(self.part)
             subsets = {name: [one for one in images if one in covered] for name, images in subsets.items()}
@@ -264,7 +264,7 @@ class Phase(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def when(self, now: datetime) -> Literal["upcoming", "open", "closed"]:
+    def get_state(self, now: datetime) -> Literal["upcoming", "open", "closed"]:
         """Return the state of the phase at a time; it accepts submissions while open."""
         if now < self.opens:
             return "upcoming"
@@ -273,10 +273,10 @@ class Phase(models.Model):
     def shows_leaderboard(self, now: datetime) -> bool:
         """Return whether the leaderboard is public."""
         public, after = self.Leaderboard.PUBLIC, self.Leaderboard.AFTER
-        return self.leaderboard == public or (self.leaderboard == after and self.when(now) == "closed")
+        return self.leaderboard == public or (self.leaderboard == after and self.get_state(now) == "closed")
 
     @classmethod
-    def showing(cls, now: datetime) -> models.QuerySet[Phase]:
+    def filter_public(cls, now: datetime) -> models.QuerySet[Phase]:
         """Return the phases with a public leaderboard; a query for `shows_leaderboard`."""
         after = models.Q(leaderboard=cls.Leaderboard.AFTER, closes__lte=now)
         return cls.objects.filter(models.Q(leaderboard=cls.Leaderboard.PUBLIC) | after)

@@ -62,7 +62,7 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
     """
     phase, split = question.phase, question.split
     prefetch_related_objects([split], "subsets", "reference_sets")
-    subsets = split.images_of_subsets()
+    subsets = split.get_subset_images()
     sets = [
         (_get_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
         for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)

@@ -46,13 +46,13 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     user, phase, now = context["request"].user, context.get("phase"), timezone.now()
     organizer = context["organizer"] if "organizer" in context else is_organizer(user, challenge)
     phases = nearest(challenge.phases.all(), now)
-    shown = [one for one in phases if one.when(now) != "upcoming"]
+    shown = [one for one in phases if one.get_state(now) != "upcoming"]
     boards = [one for one in shown if organizer or one.shows_leaderboard(now)]
     team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
         "leaderboard": _link_phases("leaderboard", challenge, boards),
         "captions": _link_phases("captions", challenge, _filter_with_captions(shown, now)),
-        "submit": _link_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
+        "submit": _link_phases("submit", challenge, [one for one in phases if one.get_state(now) == "open"]),
     }
     of_phases = places.get(current, {})
     return {
@@ -70,7 +70,7 @@ def nearest(phases: Iterable[Phase], now: datetime) -> list[Phase]:
     """
 
     def order(phase: Phase) -> tuple[int, float, int]:
-        state = phase.when(now)
+        state = phase.get_state(now)
         closes = phase.closes.timestamp()
         return ("open", "upcoming", "closed").index(state), -closes if state == "closed" else closes, phase.pk
 

@@ -26,8 +26,8 @@ def run(form: FormatOption = "table") -> None:
                 "name": name,
                 "scores": metric.names,
                 "options": metric.options(),
-                "reads": metric.reads,
-                "needs": [{"name": each.name, "install": each.install} for each in metric.needs],
+                "reads": metric.input_kind,
+                "needs": [{"name": each.name, "install": each.install} for each in metric.resources],
             }
             for name, metric in metrics.items()
         ]
@@ -35,7 +35,7 @@ def run(form: FormatOption = "table") -> None:
         return
     rows = []
     for name, metric in metrics.items():
-        needs = ", ".join(f"{each.name} ({each.install})" for each in metric.needs)
+        needs = ", ".join(f"{each.name} ({each.install})" for each in metric.resources)
         texts = (name, ", ".join(metric.names), ", ".join(metric.options()), needs)
         rows.append(tuple(Cell(value=text) for text in texts))
     render(Grid(columns=("Name", "Scores", "Options", "Needs"), rows=tuple(rows)), form, None)

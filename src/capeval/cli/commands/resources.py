@@ -110,7 +110,7 @@ def _deliver_found(found: CompiledResource | None) -> None:
 def _list_resources() -> list[dict[str, str | int | None]]:
     from capeval.metrics import METRICS
 
-    needs = dict.fromkeys(resource for make in METRICS.values() for resource in make().needs)
+    needs = dict.fromkeys(resource for make in METRICS.values() for resource in make().resources)
     rows: list[dict[str, str | int | None]] = []
     for resource in needs:
         found = resource.found()
@@ -127,7 +127,7 @@ def _list_resources() -> list[dict[str, str | int | None]]:
 
 
 def _describe_missing(resource: Resource) -> str:
-    if resource.by_command:
+    if resource.needs_command:
         return resource.install
     ahead = f", or in advance by {resource.command}" if resource.command else ""
     return f"built when a metric needs it{ahead} ({resource.install})"

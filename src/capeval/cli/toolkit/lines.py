@@ -23,7 +23,7 @@ def read_text(file: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise not_utf8(data).in_file("standard input" if str(file) == "-" else file) from None
+        raise not_utf8(data).with_path("standard input" if str(file) == "-" else file) from None
 
 
 def split_lines(text: str) -> list[str]:

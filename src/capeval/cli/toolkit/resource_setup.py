@@ -86,7 +86,7 @@ def build_resources(metrics: Sequence[str | Metric]) -> None:
             and, for names, the option to score without the resource.
     """
     resolved = resolve(metrics)
-    for resource in dict.fromkeys(resource for metric in resolved for resource in metric.needs):
+    for resource in dict.fromkeys(resource for metric in resolved for resource in metric.resources):
         try:
             _build_resource(resource)
         except ResourceError as error:
@@ -110,7 +110,7 @@ def _suggest_metrics(resource: Resource, metrics: Sequence[str | Metric], resolv
     names = [metric for metric in metrics if isinstance(metric, str)]
     if len(names) < len(metrics):
         return ""
-    needing = [name for name, metric in zip(names, resolved, strict=True) if resource in metric.needs]
+    needing = [name for name, metric in zip(names, resolved, strict=True) if resource in metric.resources]
     others = [name for name in names if name not in needing]
     if not others:
         return ""

@@ -47,7 +47,7 @@ def apply_frequencies(
     path = options.frequencies
     if path is None:
         return metrics
-    if all(metric.counts is None for metric in metrics):
+    if all(metric.frequency_unit is None for metric in metrics):
         names = ", ".join(name for metric in metrics for name in metric.names)
         raise OptionError(f"--frequencies requires a metric such as CIDEr-D (got {names})")
     if path.name.lower().endswith(".npz"):

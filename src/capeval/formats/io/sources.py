@@ -172,7 +172,7 @@ def add_path_to_errors(file: File, name: str = "") -> Iterator[None]:
         yield
     except FormatError as error:
         path = name if isinstance(file, bytes) else file
-        raise (error.in_file(path) if path else error) from None
+        raise (error.with_path(path) if path else error) from None
 
 
 def _read_file(path: Path, limit: int) -> bytes:

@@ -244,7 +244,7 @@ def _count_over_ratings(
     metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
 ) -> tuple[Metric, ...]:
     """Return the metrics, with document frequencies counted over rated captions."""
-    if all(metric.counts is None for metric in metrics):
+    if all(metric.frequency_unit is None for metric in metrics):
         return tuple(metrics)
     texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
     documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})

@@ -111,7 +111,7 @@ class DomainEvaluator:
         self._rows = _group_rows(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
         self._keys = list_metric_keys(resolved)
-        counting = [metric for metric in resolved if metric.counts is not None]
+        counting = [metric for metric in resolved if metric.frequency_unit is not None]
         self._frequencies: Frequencies | None = options.frequencies if counting else None
         self._weighted = tuple(name for metric in counting for name in metric.names)
         self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
@@ -128,7 +128,7 @@ class DomainEvaluator:
         counted: TokenizedReferences | None = None
         for prepared in self._prepared[OVERALL]:
             metric = prepared.metric
-            if metric.counts is None:
+            if metric.frequency_unit is None:
                 within.append(prepared)
                 continue
             if counted is None:

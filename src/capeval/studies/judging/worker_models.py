@@ -49,7 +49,7 @@ class Answers:
         >>> answers = gather_answers(rows)
         >>> answers.counts().tolist()
         [[2.0, 0.0], [0.0, 1.0]]
-        >>> dict(zip(answers.workers, answers.answers_of().tolist()))
+        >>> dict(zip(answers.workers, answers.count_by_worker().tolist()))
         {'Ann': 2, 'Bob': 1}
     """
 
@@ -66,7 +66,7 @@ class Answers:
         np.add.at(counts, (self.question, self.choice), 1)
         return counts
 
-    def answers_of(self) -> NDArray[np.int64]:
+    def count_by_worker(self) -> NDArray[np.int64]:
         """Return the number of answers of each worker."""
         return np.bincount(self.worker, minlength=len(self.workers))
 
@@ -199,7 +199,7 @@ def _compute_skill(answers: Answers, truth: FloatArray) -> FloatArray:
     right = np.bincount(
         answers.worker, weights=truth[answers.question, answers.choice], minlength=len(answers.workers)
     )
-    skill: FloatArray = right / answers.answers_of()
+    skill: FloatArray = right / answers.count_by_worker()
     return skill
 
 

@@ -103,7 +103,7 @@ def compute_worker_rows(
                 f"expected a {what} for each of {len(answers.worker)} answers (got {len(column)})"
             )
     agreed, asked = count_agreements(answers)
-    given = answers.answers_of()
+    given = answers.count_by_worker()
     skill = fit_dawid_skene(answers, one_coin=True).skill
     competence = fit_mace(answers).competence
     rows = []

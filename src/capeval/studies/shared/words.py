@@ -91,7 +91,7 @@ def require_tokens(metrics: Iterable[Metric]) -> None:
         OptionError: A metric reads untokenized captions.
     """
     for metric in metrics:
-        if metric.reads != "tokens":
+        if metric.input_kind != "tokens":
             shown = ", ".join((metric.family, *metric.options()))
             raise OptionError(
                 "'metrics' must read tokens, because this study tokenizes captions only once"
@@ -133,6 +133,6 @@ def add_document_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[s
         corpus: The words of each image's captions.
         name: The name of the corpus in signatures.
     """
-    if metric.counts is None:
+    if metric.frequency_unit is None:
         return metric
     return metric.with_corpus(TokenizedReferences(References(corpus), WORDS), name)

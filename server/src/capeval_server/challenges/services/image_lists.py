@@ -32,7 +32,9 @@ def get_images(split: Split) -> tuple[ImageInfo, ...]:
     images = _load(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
     if not split.image_url:
         return images
-    return tuple(image if image.url else replace(image, url=split.address_of(image.id)) for image in images)
+    return tuple(
+        image if image.url else replace(image, url=split.get_image_url(image.id)) for image in images
+    )
 
 
 @lru_cache(maxsize=4)

@@ -286,8 +286,8 @@ def _select_part(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
 def _check_resources(split: definition.SplitDefinition) -> None:
     """Reject metrics with missing resources on this server."""
     for metric in split.metrics:
-        for resource in METRICS[metric]().needs:
-            if resource.by_command and resource.found() is None:
+        for resource in METRICS[metric]().resources:
+            if resource.needs_command and resource.found() is None:
                 raise ChallengeError(
                     f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on"
                     f" this server: {resource.install}"

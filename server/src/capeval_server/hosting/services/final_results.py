@@ -27,7 +27,7 @@ def problem_of(phase: Phase) -> str:
     """Return the reason why a phase's results can't be made final now, or ""."""
     if phase.final is not None:
         return f"the results of phase {phase.name!r} are already final"
-    if phase.when(timezone.now()) != "closed":
+    if phase.get_state(timezone.now()) != "closed":
         return f"phase {phase.name!r} must be closed first"
     of_it = Q(phase=phase) | Q(baseline_of__split__phases=phase)
     waiting = Submission.objects.filter(of_it, state__in=UNFINISHED).distinct().count()

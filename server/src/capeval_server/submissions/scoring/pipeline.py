@@ -330,7 +330,7 @@ def time_limit(metric: str) -> int:
 
 def _list_resources(metrics: Iterable[str]) -> set[Resource]:
     known = [METRICS[metric]() for metric in metrics if metric in METRICS]
-    return {resource for metric in known for resource in metric.needs}
+    return {resource for metric in known for resource in metric.resources}
 
 
 def _build_outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:

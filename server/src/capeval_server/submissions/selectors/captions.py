@@ -131,7 +131,7 @@ class ShownCaptions:
             version = ReferenceVersion.objects.get(reference_set=self.references, number=number)
             self._known = references_in(version.file.name)
         public = all(one.public for one in self.split.reference_sets.all())
-        self.subsets = self.split.images_of_subsets() if public else {}
+        self.subsets = self.split.get_subset_images() if public else {}
         self.constraints = get_constraints(self.split)
 
     @property
@@ -226,7 +226,9 @@ class ShownCaptions:
         ]
         within = [(name, set(members)) for name, members in self.subsets.items()]
         domains = {image: ", ".join(name for name, members in within if image in members) for image in ids}
-        addresses = {image: self.split.address_of(image) for image in ids} if self.split.image_url else None
+        addresses = (
+            {image: self.split.get_image_url(image) for image in ids} if self.split.image_url else None
+        )
         data = captions_data(
             ids,
             self.names,

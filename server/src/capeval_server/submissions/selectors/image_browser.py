@@ -192,7 +192,7 @@ def examples(
         ]
         found.append(
             ImageExample(
-                image=image, address=split.address_of(image), references=texts.get(image, ()), shown=rows
+                image=image, address=split.get_image_url(image), references=texts.get(image, ()), shown=rows
             )
         )
     return found

@@ -26,7 +26,7 @@ def list_own(user: User | AnonymousUser) -> QuerySet[Submission]:
 
 def list_published(now: datetime) -> QuerySet[Submission]:
     """Return the submissions on public leaderboards, including human baselines."""
-    shown = Phase.showing(now)
+    shown = Phase.filter_public(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
     ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
     baseline = (

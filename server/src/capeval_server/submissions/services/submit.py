@@ -105,7 +105,7 @@ def _check_and_add(
 
 
 def _check_open(phase: Phase, arrived: datetime) -> None:
-    if (when := phase.when(arrived)) != "open":
+    if (when := phase.get_state(arrived)) != "open":
         state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
     if phase.final is not None:

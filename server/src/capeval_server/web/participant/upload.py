@@ -103,7 +103,7 @@ def _show_form(
     refusal: Exception | None = None,
 ) -> HttpResponse:
     now = timezone.now()
-    when = phase.when(now)
+    when = phase.get_state(now)
     per_day, total = limits.allowance(team, phase, now)
     splits = list(phase.splits.order_by("name"))
     context = {

@@ -48,14 +48,14 @@ def _group_phases(challenge: Challenge, now: datetime) -> dict[str, list[tuple[P
     """Return the phases by state, each with whether its leaderboard is public."""
     found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
     for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
-        found[phase.when(now)].append((phase, phase.shows_leaderboard(now)))
+        found[phase.get_state(now)].append((phase, phase.shows_leaderboard(now)))
     return found
 
 
 def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
     """Return the first rows of the most relevant public leaderboard, if any."""
     phases = [one for one in nearest(challenge.phases.all(), now) if one.shows_leaderboard(now)]
-    phase = next((one for one in phases if one.when(now) != "upcoming"), None)
+    phase = next((one for one in phases if one.get_state(now) != "upcoming"), None)
     if phase is None:
         return {}
     phase.challenge = challenge
@@ -79,12 +79,12 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
         "phases": [
             {
                 "phase": phase,
-                "state": phase.when(now),
+                "state": phase.get_state(now),
                 "shown": organizer or phase.shows_leaderboard(now),
             }
             for phase in phases
         ],
-        "open": any(phase.when(now) == "open" for phase in phases),
+        "open": any(phase.get_state(now) == "open" for phase in phases),
     }
     return render(request, "web/public/challenge.html", context)
 

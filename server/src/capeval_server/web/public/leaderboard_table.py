@@ -155,7 +155,7 @@ def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink
     The filters are phases, splits, references, columns and subsets with more than one value.
     """
     split, references, subset = question.split, question.reference_set, question.subset
-    images = split.images_of_subsets()
+    images = split.get_subset_images()
     subsets = ["", *references.scored_subsets(images)]
     names = score_names(split) if question.layout == "subsets" else []
 

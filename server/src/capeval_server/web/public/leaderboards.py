@@ -82,7 +82,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "current": current(question),
         "public": phase.shows_leaderboard(now),
         "cited": _check_citation(request, question),
-        "state": phase.when(now),
+        "state": phase.get_state(now),
     }
     # The template that rendered it escaped the names.
     context["board"] = mark_safe(board.content.decode())  # noqa: S308
