@@ -137,7 +137,7 @@ def test_the_search_works_from_the_disk(documents: Path, context: BrowserContext
     page.keyboard.press("Control+K")
     page.keyboard.type("document frequencies")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="CIDEr and CIDEr-D", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="CIDEr-D and CIDEr-2015", exact=True)).to_be_visible()
     page.get_by_role("link", name="capeval.DocumentFrequencies", exact=True).click()
     expect(page).to_have_url(re.compile(r"api/metrics\.html#capeval\.DocumentFrequencies"))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from capeval import Cider, CiderD, DocumentFrequencies, Report, Tokenizer, evaluate
+from capeval import Cider2015, CiderD, DocumentFrequencies, Report, Tokenizer, evaluate
 from capeval.data.captions import ImageId
 from capeval.datasets import coco
 from capeval.distributed import PartialFrequencies, Sums
@@ -47,9 +47,9 @@ def scored(part: Part, metric: Metric) -> Report:
     return evaluate(*part, [metric], tokenizer=ALONE)
 
 
-@pytest.mark.parametrize(("kind", "stem"), [(CiderD, False), (Cider, True)])
+@pytest.mark.parametrize(("kind", "stem"), [(CiderD, False), (Cider2015, True)])
 def test_parts_score_with_the_frequencies_of_their_own_ngrams(
-    parts: list[Part], kind: type[CiderD] | type[Cider], stem: bool
+    parts: list[Part], kind: type[CiderD] | type[Cider2015], stem: bool
 ) -> None:
     everything = {image: group for references, _ in parts for image, group in references.items()}
     whole = DocumentFrequencies.of(everything, tokenizer=ALONE, stem=stem)

@@ -11,7 +11,7 @@ import pytest
 from capeval import Bleu, Candidates, Evaluator, References, Report, RougeL, Tokenizer, evaluate
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
 from capeval.metrics import Prepared
-from capeval.scoring.evaluator import list_problems
+from capeval.scoring.matching import list_problems
 from capeval.tokenizers import TokenizedReferences
 
 TOKENS = Tokenizer(kind="none")
@@ -117,7 +117,7 @@ def test_candidates_are_tokenized_once_for_several_evaluators() -> None:
         ({7: "a"}, r"2 images \(3, 5\) are among the references but not among the candidates"),
         (CANDIDATES | {9: "a"}, "image 9 is among the candidates but not among the references"),
         (CANDIDATES | {5: ["a", "b"]}, r"every image must have one candidate \(got 2 for image 5\)"),
-        ({"7": "a", "3": "b", "5": "c"}, r"image ids must be integers \(got strings\)"),
+        ({"x": "a", "y": "b"}, r"ids of the results such as 'x' must equal ids of the references such as 7"),
     ],
 )
 def test_images_must_be_the_same(candidates: Any, message: str) -> None:
@@ -130,8 +130,10 @@ def test_all_problems_are_listed() -> None:
     assert list_problems(references, Candidates({1: "a", 3: "c", 2: "b"})) == []
     expected = [
         "every image must have one candidate (got 2 for image 1)",
-        "image 4 is among the candidates but not among the references",
-        "2 images (2, 3) are among the references but not among the candidates",
+        "image 4 is among the candidates but not among the references;"
+        " to skip it, set extra='skip' (on the command line: --extra skip)",
+        "2 images (2, 3) are among the references but not among the candidates;"
+        " to skip them, set missing='skip' (on the command line: --missing skip)",
     ]
     candidates = Candidates({1: ["a", "b"], 4: ["d"]})
     assert list_problems(references, candidates) == expected

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer, _native
+from capeval import Cider2015, CiderD, DocumentFrequencies, References, Tokenizer, _native
 from capeval.errors import CaptionError, FormatError, OptionError
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import cider
@@ -48,7 +48,7 @@ def test_saved_and_loaded_ones_give_equal_scores(stem: bool, tmp_path: Path) -> 
     loaded = DocumentFrequencies.load(path)
     assert (loaded.name, loaded.stem, loaded.images) == ("three images", stem, 3)
     assert loaded.counts() == made.counts()
-    make: Callable[..., Any] = Cider if stem else CiderD
+    make: Callable[..., Any] = Cider2015 if stem else CiderD
     before, after = (native(make(frequencies=f), REFERENCES, CANDIDATES) for f in (made, loaded))
     assert before == after
     assert before.corpus[0] > 0
@@ -77,8 +77,8 @@ def test_stems_are_counted_together() -> None:
 def test_stems_and_words_do_not_mix() -> None:
     with pytest.raises(OptionError, match="'frequencies' of CIDEr-D must count unstemmed words"):
         CiderD(frequencies=frequencies(stem=True)).prepare({1: ["a"]})
-    with pytest.raises(OptionError, match="'frequencies' of CIDEr must count stems"):
-        Cider(frequencies=frequencies()).prepare({1: ["a"]})
+    with pytest.raises(OptionError, match="'frequencies' of CIDEr-2015 must count stems"):
+        Cider2015(frequencies=frequencies()).prepare({1: ["a"]})
 
 
 COUNTS = cider.document_frequencies(list(CORPUS.values()))

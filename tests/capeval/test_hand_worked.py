@@ -4,7 +4,17 @@ import math
 
 import pytest
 
-from capeval import Bleu, Cider, CiderD, DocumentFrequencies, References, RougeL, RougeN, RougeS, Tokenizer
+from capeval import (
+    Bleu,
+    Cider2015,
+    CiderD,
+    DocumentFrequencies,
+    References,
+    RougeL,
+    RougeN,
+    RougeS,
+    Tokenizer,
+)
 from capeval.metrics import Metric
 from tests.twins.scoring import Score, native, twin
 
@@ -132,7 +142,7 @@ PETS = [["a dog"], ["a cat"]]
 def test_cider_of_two_images(score: Score, candidate: str, cider_d: float, cider: float) -> None:
     candidates = [candidate, "x"]
     assert score(CiderD(), PETS, candidates).per_image[0][0] == pytest.approx(cider_d, abs=1e-12)
-    assert score(Cider(), PETS, candidates).per_image[0][0] == pytest.approx(cider, abs=1e-12)
+    assert score(Cider2015(), PETS, candidates).per_image[0][0] == pytest.approx(cider, abs=1e-12)
 
 
 @BOTH
@@ -149,9 +159,9 @@ def test_cider_d_of_the_paper(score: Score) -> None:
 def test_cider_compares_stems(score: Score) -> None:
     # CIDEr, section 3: "fishes" and "fishing" are both "fish".
     references, candidates = [["fishes swim"], ["a dog"]], ["fishing swim", "x"]
-    assert score(Cider(), references, candidates).per_image[0][0] == pytest.approx((1 + 1) / 4)
+    assert score(Cider2015(), references, candidates).per_image[0][0] == pytest.approx((1 + 1) / 4)
     # As they are, one of two words is shared.
-    words = score(Cider(stem=False), references, candidates)
+    words = score(Cider2015(stem=False), references, candidates)
     assert words.per_image[0][0] == pytest.approx((1 / 2) / 4)
 
 
@@ -163,18 +173,18 @@ def test_cider_variants_of_the_appendix(score: Score) -> None:
         return score(metric, references, candidates).per_image[0][0]
 
     # Words: 1 against the first reference, 0 against the second.
-    assert first(Cider()) == pytest.approx(1 / 2 / 4)
-    assert first(Cider(pooling="max")) == pytest.approx(1 / 4)
-    assert first(Cider(order=1)) == pytest.approx(1 / 2)
-    assert first(Cider(n=2)) == pytest.approx(1 / 2 / 2)
+    assert first(Cider2015()) == pytest.approx(1 / 2 / 4)
+    assert first(Cider2015(pooling="max")) == pytest.approx(1 / 4)
+    assert first(Cider2015(order=1)) == pytest.approx(1 / 2)
+    assert first(Cider2015(n=2)) == pytest.approx(1 / 2 / 2)
     e = math.e
-    assert first(Cider(weights="exponential")) == pytest.approx(1 / 2 / (1 + e + e**2 + e**3))
+    assert first(Cider2015(weights="exponential")) == pytest.approx(1 / 2 / (1 + e + e**2 + e**3))
 
 
 @BOTH
 def test_no_idf_lets_common_words_count(score: Score) -> None:
     # "a" of "a dog": one of two words.
-    uniform = score(Cider(frequencies="uniform"), PETS, ["a", "x"])
+    uniform = score(Cider2015(frequencies="uniform"), PETS, ["a", "x"])
     assert uniform.per_image[0][0] == pytest.approx(math.sqrt(1 / 2) / 4)
     # A single image is then scored, too.
     assert one(score, CiderD(frequencies="uniform"), "a dog runs far", ["a dog runs far"]) == pytest.approx(

@@ -9,7 +9,7 @@ import pytest
 from capeval import (
     Bleu,
     Candidates,
-    Cider,
+    Cider2015,
     CiderD,
     DocumentFrequencies,
     Meteor,
@@ -52,15 +52,15 @@ from tests.spice_model import METRIC_NAMES
         (CiderD, {"sigma": float("inf")}, "'sigma' must be a number above 0"),
         (CiderD, {"form": "book"}, "'form' must be one of code, paper"),
         (CiderD, {"frequencies": "coco"}, "'frequencies' must be one of references, uniform"),
-        (Cider, {"pooling": "min"}, "'pooling' must be one of mean, max"),
-        (Cider, {"weights": "log"}, "'weights' must be one of uniform, exponential"),
+        (Cider2015, {"pooling": "min"}, "'pooling' must be one of mean, max"),
+        (Cider2015, {"weights": "log"}, "'weights' must be one of uniform, exponential"),
         (Bleu, {"orders": ([],)}, r"'orders' must be an integer from 1 to 4 \(got \[\]\)"),
         (RougeL, {"beta": 10**400}, "'beta' must be a number above 0"),
         (RougeL, {"beta": 1e200}, "'beta' must be a number above 0, from 1e-100 to 1e100"),
         (RougeL, {"beta": 1e-200}, "'beta' must be a number above 0, from 1e-100 to 1e100"),
         (RougeS, {"distance": 10**30}, "'distance' must be an integer from 1 to 2147483647, or None"),
         (CiderD, {"sigma": 1e-200}, "'sigma' must be a number above 0, from 1e-100 to 1e100"),
-        (Cider, {"stem": "no"}, r"'stem' must be True or False \(got 'no'\)"),
+        (Cider2015, {"stem": "no"}, r"'stem' must be True or False \(got 'no'\)"),
         (Meteor, {"stages": ()}, "'stages' must be a tuple of different names"),
         (Meteor, {"stages": ("exact", "exact"), "weights": (1, 1)}, "'stages' must be a tuple of different"),
         (Meteor, {"stages": (["exact"],), "weights": (1,)}, "'stages' must be one of exact, stem, synonym"),
@@ -106,8 +106,7 @@ def test_names_are_resolved() -> None:
     assert resolve(["bleu-4", RougeL(beta=2)]) == (Bleu(orders=(4,)), RougeL(beta=2))
     with pytest.raises(OptionError, match=r"unknown metric 'SPICE-9'; did you mean 'SPICE'"):
         resolve(["SPICE-9"])
-    with pytest.raises(OptionError, match=r"must be a list of names or metrics \(got the string 'BLEU'\)"):
-        resolve("BLEU")
+    assert resolve("bleu4, CIDEr-D(n=2)") == (Bleu(orders=(4,)), CiderD(n=2))
     for metrics in (None, Bleu(), 3):
         with pytest.raises(OptionError, match=r"'metrics' must be a list of names or metrics \(got "):
             resolve(metrics)  # type: ignore[arg-type]

@@ -157,10 +157,10 @@ def test_notes_say_once_what_readers_ask() -> None:
 def test_notes_are_of_what_was_scored() -> None:
     few = References({1: ["a dog"], 2: ["a cat", "cats"]})
     said = Candidates({1: "a dog", 2: "a cat"})
-    report = evaluate(few, said, ["BLEU-1", "CIDEr"])
+    report = evaluate(few, said, ["BLEU-1", "CIDEr-2015"])
     assert report.notes() == (
         "2 images, 1 to 2 references each.",
-        "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D."
+        "CIDEr-2015 is the original metric of the CIDEr paper, which other papers rarely report."
         " Papers often print scores times 100.",
     )
     one = evaluate(few.select([1]), said.select([1]), ["BLEU-1"])

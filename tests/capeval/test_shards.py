@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from capeval import Bleu, Candidates, Cider, CiderD, DocumentFrequencies, References, Tokenizer, evaluate
+from capeval import Bleu, Candidates, Cider2015, CiderD, DocumentFrequencies, References, Tokenizer, evaluate
 from capeval.data.columns import Columns, Role
 from capeval.distributed.shards import (
     Shard,
@@ -56,7 +56,7 @@ def split(everything: list[dict[str, Any]], *ends: int) -> list[list[dict[str, A
 
 
 def job(
-    metrics: tuple[Metric, ...] = (Bleu(), CiderD(), Cider()), tokenizer: Tokenizer = ALONE
+    metrics: tuple[Metric, ...] = (Bleu(), CiderD(), Cider2015()), tokenizer: Tokenizer = ALONE
 ) -> ShardScoringOptions:
     return ShardScoringOptions(
         metrics=metrics,
@@ -72,12 +72,12 @@ def check(scored: ShardScores, expected: list[dict[str, Any]]) -> None:
     candidates = Candidates({row["image_id"]: row["caption"] for row in expected})
     words = DocumentFrequencies.of(references, tokenizer=ALONE, name="references")
     stems = DocumentFrequencies.of(references, tokenizer=ALONE, name="references", stem=True)
-    metrics = [Bleu(), CiderD(frequencies=words), Cider(frequencies=stems)]
+    metrics = [Bleu(), CiderD(frequencies=words), Cider2015(frequencies=stems)]
     report = evaluate(references, candidates, metrics, tokenizer=ALONE)
     assert scored.sums.corpus == pytest.approx(report.corpus, rel=1e-12)
     signatures = {key: str(signature) for key, signature in report.signatures.items()}
     assert {key: str(signature) for key, signature in scored.sums.signatures.items()} == signatures
-    plain = evaluate(references, candidates, [Bleu(), CiderD(), Cider()], tokenizer=ALONE)
+    plain = evaluate(references, candidates, [Bleu(), CiderD(), Cider2015()], tokenizer=ALONE)
     assert scored.sums.corpus == pytest.approx(plain.corpus, rel=1e-12)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from capeval import Cider, RougeL, Tokenizer
+from capeval import Cider2015, RougeL, Tokenizer
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.metrics import Metric
 from capeval.scoring.evaluator import evaluate
@@ -100,7 +100,7 @@ def _systems(metrics: list[str]) -> tuple[Report, Report]:
 
 
 def test_other_metrics_beside_it_change_no_interval() -> None:
-    names = ["BLEU", "ROUGE-L", "ROUGE-S", "CIDEr-D", "CIDEr"]
+    names = ["BLEU", "ROUGE-L", "ROUGE-S", "CIDEr-D", "CIDEr-2015"]
     together, backwards = (bootstrap(_systems(order)[0]) for order in (names, names[::-1]))
     assert together == backwards
     assert list(together) == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", *names[1:]]
@@ -130,7 +130,7 @@ def test_the_order_of_images_and_metrics_of_the_second_report_is_free() -> None:
         assert (second[name].low, second[name].high) == pytest.approx((comparison.low, comparison.high))
 
 
-TWIN_METRICS: list[Metric] = [RougeL(), Cider(pooling="max")]
+TWIN_METRICS: list[Metric] = [RougeL(), Cider2015(pooling="max")]
 
 
 @pytest.mark.parametrize("metric", TWIN_METRICS, ids=str)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from capeval import Bleu, Cider, Tokenizer
+from capeval import Bleu, Cider2015, Tokenizer
 from capeval.data.captions import ImageId
 from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.errors import FormatError, MismatchError, OptionError
@@ -301,21 +301,21 @@ def test_pairs_are_scored_in_words_or_stems() -> None:
 def test_stems_are_those_of_cider() -> None:
     texts = ["a dog runs happily", "generously buses parked", "dying skies"]
     references = {i: [text, "a tree stands"] for i, text in enumerate(texts)}
-    own = Cider().prepare(references).score({0: "the dogs running", 1: "a bus parks", 2: "the sky dies"})
+    own = Cider2015().prepare(references).score({0: "the dogs running", 1: "a bus parks", 2: "the sky dies"})
     stems = stem_texts([*texts, "a tree stands", "the dogs running", "a bus parks", "the sky dies"])
     stemmed = {i: [stems[text] for text in group] for i, group in references.items()}
-    given = Cider(stem=False).prepare(stemmed, tokenizer=Tokenizer(kind="none"))
+    given = Cider2015(stem=False).prepare(stemmed, tokenizer=Tokenizer(kind="none"))
     candidates = {0: stems["the dogs running"], 1: stems["a bus parks"], 2: stems["the sky dies"]}
-    assert given.score(candidates).per_image["CIDEr"].tolist() == own.per_image["CIDEr"].tolist()
+    assert given.score(candidates).per_image["CIDEr-2015"].tolist() == own.per_image["CIDEr-2015"].tolist()
 
 
 def test_images_with_several_pairs_count_once() -> None:
     # Although the pair of x is given twice, |I| and document frequencies count two images.
-    contenders = [ComparedMetric(metric=Cider())]
-    once = PairScorer(PAIRS, contenders).scores()["CIDEr"]
-    twice = PairScorer([PAIRS[0], *PAIRS], contenders).scores()["CIDEr"]
+    contenders = [ComparedMetric(metric=Cider2015())]
+    once = PairScorer(PAIRS, contenders).scores()["CIDEr-2015"]
+    twice = PairScorer([PAIRS[0], *PAIRS], contenders).scores()["CIDEr-2015"]
     assert twice[1:].tolist() == once.tolist()
-    fixed = Cider(frequencies="uniform")
+    fixed = Cider2015(frequencies="uniform")
     assert add_document_frequencies(fixed, {1: ["a"]}, "none") is fixed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from capeval import Cider, CiderD, References, evaluate
+from capeval import Cider2015, CiderD, References, evaluate
 from capeval.datasets import karpathy, nocaps
 from capeval.datasets.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
@@ -36,7 +36,7 @@ CANDIDATES = {
 }
 # Not in the order of the references, and the images of a domain not either.
 DOMAINS = {"near-domain": [5, 2], "in-domain": [1, 4, 3]}
-METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr")
+METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr-2015")
 
 
 def part(images: list[int]) -> tuple[References, dict[int, str]]:
@@ -64,20 +64,20 @@ def test_document_frequencies_of_all_images() -> None:
         assert found.signatures[name]["CIDEr-D"].document_frequencies == "references"
     assert dict(found.corpus[OVERALL]) == pytest.approx(dict(whole.corpus), abs=1e-14)
     # As in the published tables of nocaps: all images score the mean of the domains, weighted by images.
-    for metric in ("CIDEr-D", "CIDEr"):
+    for metric in ("CIDEr-D", "CIDEr-2015"):
         mean = sum(len(DOMAINS[name]) * found.corpus[name][metric] for name in DOMAINS) / len(CANDIDATES)
         assert found.corpus[OVERALL][metric] == pytest.approx(mean, rel=1e-12)
     within = DomainEvaluator(REFERENCES, DOMAINS, METRICS, DomainOptions(frequencies="domain")).evaluate(
         CANDIDATES
     )
-    assert str(within.signatures["in-domain"]["CIDEr"].document_frequencies).startswith("in-domain:")
+    assert str(within.signatures["in-domain"]["CIDEr-2015"].document_frequencies).startswith("in-domain:")
     assert within.signatures[OVERALL]["CIDEr-D"].document_frequencies == "references"
     assert within.corpus["in-domain"]["CIDEr-D"] != pytest.approx(found.corpus["in-domain"]["CIDEr-D"])
 
 
 def test_frequencies_that_are_given_stay() -> None:
     given = DocumentFrequencies.of(REFERENCES.select([1, 2]), name="mine")
-    metrics = [CiderD(frequencies=given), Cider(frequencies="uniform")]
+    metrics = [CiderD(frequencies=given), Cider2015(frequencies="uniform")]
     within = DomainEvaluator(REFERENCES, DOMAINS, metrics, DomainOptions(frequencies="domain")).evaluate(
         CANDIDATES
     )

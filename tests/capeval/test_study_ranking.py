@@ -10,7 +10,7 @@ from capeval import Candidates, References
 from capeval.datasets.pascal50s import load_pascal_pairs
 from capeval.errors import DependencyError, MismatchError, OptionError
 from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.resources import DocumentFrequencies
 from capeval.studies import gaming, ranking
@@ -26,7 +26,7 @@ REFERENCES = References(
 CONTENDERS = (
     ComparedMetric(metric=RougeN(n=1)),
     ComparedMetric(metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="precision"),
-    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=Cider2015()),
 )
 
 
@@ -36,8 +36,8 @@ def test_each_reference_is_scored_against_the_rest() -> None:
     assert made.scores["ROUGE-1"][0] == pytest.approx([3 / 5, 3 / 7, 0])
     assert made.scores["precision"][0] == pytest.approx([3 / 5, 1, 0], abs=1e-6)
     frequencies = DocumentFrequencies.of(REFERENCES, stem=True)
-    rest = Cider(frequencies=frequencies).prepare({"z": REFERENCES["z"][1:]})
-    assert made.scores["CIDEr"][2][0] == rest.score({"z": REFERENCES["z"][0]}).per_image["CIDEr"][0]
+    rest = Cider2015(frequencies=frequencies).prepare({"z": REFERENCES["z"][1:]})
+    assert made.scores["CIDEr-2015"][2][0] == rest.score({"z": REFERENCES["z"][0]}).per_image["CIDEr-2015"][0]
     assert ranking.ranked(made, "x", "precision")[0][1] == "A dog runs."
     assert [text for _, text in ranking.ranked(made, "x", "ROUGE-1")] == REFERENCES["x"]
 
@@ -58,7 +58,7 @@ def test_ranking_says_what_is_wrong() -> None:
         ranking.rank_references(References({1: ["a", "b"], 2: ["c"]}), CONTENDERS)
     made = ranking.rank_references(REFERENCES, CONTENDERS)
     with pytest.raises(MismatchError, match="'q' is not among"):
-        ranking.ranked(made, "q", "CIDEr")
+        ranking.ranked(made, "q", "CIDEr-2015")
     with pytest.raises(OptionError, match="one of ROUGE-1, precision, CIDEr"):
         ranking.ranked(made, "x", "BLEU")
 

@@ -191,7 +191,7 @@ def test_a_simulated_electorate_gives_the_known_winners(tmp_path: Path) -> None:
 def test_a_simulated_electorate_gives_the_known_accuracies(tmp_path: Path) -> None:
     plan = planned(tmp_path)
     everyone = count_votes(plan, [(1, 1, 1)] * len(plan.triplets))
-    differences = PairScorer(everyone.pairs).differences()["CIDEr"]
+    differences = PairScorer(everyone.pairs).differences()["CIDEr-2015"]
     # The voters agree with CIDEr on pairs of HC, HI and HM, and disagree on pairs of MM.
     signs = np.where(differences == 0, 1, np.sign(differences))
 
@@ -200,14 +200,14 @@ def test_a_simulated_electorate_gives_the_known_accuracies(tmp_path: Path) -> No
 
     counted = count_votes(plan, load_votes(electorate(plan, by_cider, tmp_path), plan))
     study = study_plan(counted, None, ConsensusOptions(counts=(1, 4), draws=2))
-    found = {kind: each.value for kind, each in study.accuracy["consensus"]["CIDEr"].items()}
+    found = {kind: each.value for kind, each in study.accuracy["consensus"]["CIDEr-2015"].items()}
     assert found == {"HC": 1.0, "HI": 1.0, "HM": 1.0, "MM": 0.0, "all": 0.75}
     # The voters prefer the same candidate of a pair for every reference: any half predicts the other.
     assert study.human["Humans"].mean == 1.0
     # With all four references nothing is drawn, so the curve ends at the accuracy.
-    assert study.by_references["all"]["CIDEr"][1].mean == 0.75
-    assert study.wins["CIDEr"].fractions["good"] == 1 - study.wins["consensus"].fractions["good"]
-    assert study.wins["CIDEr"].correlation == pytest.approx(-1)
+    assert study.by_references["all"]["CIDEr-2015"][1].mean == 0.75
+    assert study.wins["CIDEr-2015"].fractions["good"] == 1 - study.wins["consensus"].fractions["good"]
+    assert study.wins["CIDEr-2015"].correlation == pytest.approx(-1)
     assert study.agreement == {}
     assert study.dataset is None
 
@@ -220,7 +220,7 @@ def test_both_kinds_of_votes_are_compared(tmp_path: Path) -> None:
     pairwise = count_pair_votes(plan.pairs, load_pair_votes(path, plan.pairs), complete_only=True)
     study = study_plan(triplets, pairwise, ConsensusOptions(draws=1), references=CAPTIONS)
     # The last pair has no pairwise votes, and is left out of both.
-    assert study.accuracy["consensus"]["CIDEr"]["all"].pairs == len(plan.pairs) - 1
+    assert study.accuracy["consensus"]["CIDEr-2015"]["all"].pairs == len(plan.pairs) - 1
     assert study.agreement["HC"].same.value == 0.5
     assert study.agreement["all"].alpha is None
     assert list(study.accuracy) == ["consensus", "pairwise"]

@@ -39,7 +39,7 @@ CASES: dict[str, Callable[[], object]] = {
     "among the candidates but not among the references": lambda: bleu({1: ["a"]}, {1: "a", 2: "b"}),
     "did you swap references and results?": lambda: bleu({1: ["a"]}, {1: ["a", "b"]}),
     "duplicate image id": load_twice,
-    "image ids must be": lambda: bleu({1: ["a"]}, {"1": "a"}),
+    "must equal ids of the references": lambda: bleu({1: ["a"]}, {"x": "a"}),
     "cannot detect the format of the file": lambda: load_references(b"A dog.", name="references.txt"),
     "the file ends inside": lambda: load_references(b'[{"image_id": 1', name="references.json"),
     "(on the command line: --id-column)": lambda: load_candidates(b"photo,caption\n1,a", name="a.csv"),

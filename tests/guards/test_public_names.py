@@ -85,7 +85,6 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
 
 # Modules that share helpers with their neighbors on purpose, and do not export them.
 SHARED = {
-    "capeval.scoring.evaluator": {"match_candidates"},
     "capeval.scoring.report": {"create_report"},
     "capeval.tokenizers": {"unknown_images"},
     "capeval.metrics.base": {"make_scores", "create_scores"},

@@ -2,7 +2,7 @@
 
 import random
 
-METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr")
+METRICS = ("BLEU", "ROUGE-L", "CIDEr-D", "CIDEr-2015")
 
 _WORDS = [
     "a",

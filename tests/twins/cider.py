@@ -1,11 +1,11 @@
-"""CIDEr and CIDEr-D from equations 16 to 20 of the COCO Captions paper and appendix VIII of CIDEr's."""
+"""CIDEr-2015 and CIDEr-D from equations 16 to 20 of the COCO Captions paper and appendix VIII of CIDEr's."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from capeval import Cider, CiderD, DocumentFrequencies, References, Tokenizer
+from capeval import Cider2015, CiderD, DocumentFrequencies, References, Tokenizer
 from capeval.metrics import Metric
 from tests.twins.scoring import Scored, means
 from tests.twins.text import Ngram, ngrams, words
@@ -122,7 +122,7 @@ def combined(similarities: Sequence[float], order: int | None, weights: str = "u
     return sum(f * s for f, s in zip(factors, similarities, strict=True)) / sum(factors)
 
 
-def _weights(metric: CiderD | Cider, references: Sequence[Sequence[str]], stem: Stem) -> Weights:
+def _weights(metric: CiderD | Cider2015, references: Sequence[Sequence[str]], stem: Stem) -> Weights:
     if metric.frequencies == "uniform":
         return Weights(None)
     if metric.frequencies == "references":
@@ -145,7 +145,7 @@ def _stem(word: str) -> str:
 
 
 def _cider(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
-    assert isinstance(metric, Cider)
+    assert isinstance(metric, Cider2015)
     stem = _stem if metric.stem else as_is
     weights = _weights(metric, references, stem)
     rows = [
@@ -164,17 +164,17 @@ def _cases() -> Iterator[Metric]:
     for frequencies in ("references", "uniform", _other_corpus()):
         for form in ("code", "paper"):
             yield CiderD(form=form, frequencies=frequencies)
-        yield Cider(frequencies=frequencies, stem=False)
-        yield Cider(pooling="max", frequencies=frequencies, stem=False)
+        yield Cider2015(frequencies=frequencies, stem=False)
+        yield Cider2015(pooling="max", frequencies=frequencies, stem=False)
     for n in range(1, 5):
         yield CiderD(n=n, sigma=2.0)
         yield CiderD(order=n, form="paper")
-        yield Cider(n=n)
-        yield Cider(order=n)
-    yield Cider(weights="exponential")
-    yield Cider(pooling="max", weights="exponential")
-    yield Cider(frequencies="uniform")
+        yield Cider2015(n=n)
+        yield Cider2015(order=n)
+    yield Cider2015(weights="exponential")
+    yield Cider2015(pooling="max", weights="exponential")
+    yield Cider2015(frequencies="uniform")
 
 
-TWINS = {CiderD: _cider_d, Cider: _cider}
+TWINS = {CiderD: _cider_d, Cider2015: _cider}
 CASES = list(_cases())

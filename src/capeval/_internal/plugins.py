@@ -98,11 +98,16 @@ class Registry(Mapping[str, _Value]):
         self._kind = kind
         self._plugins = plugins
         self._values: dict[str, _Value] = {}
-        # Registered spelling and distribution by lower-case name: names are case-insensitive.
+        # Registered spelling and distribution by normalized name.
         self._names: dict[str, tuple[str, str]] = {}
 
+    @staticmethod
+    def normalize(name: str) -> str:
+        """Return the form in which names are compared: names are case-insensitive."""
+        return name.lower()
+
     def check(self, names: Iterable[str], module: str) -> None:
-        """Validate that names are new, ignoring case.
+        """Validate that normalized names are new.
 
         Args:
             names: The names to register.
@@ -112,8 +117,8 @@ class Registry(Mapping[str, _Value]):
             DuplicateNameError: A name is registered already.
         """
         for name in names:
-            if name.lower() in self._names:
-                taken, owner = self._names[name.lower()]
+            if self.normalize(name) in self._names:
+                taken, owner = self._names[self.normalize(name)]
                 got = f"{name!r} from {self._plugins.get_owner(module)}, {taken!r} from {owner}"
                 raise DuplicateNameError(
                     f"duplicate {self._kind} name ({got}); rename or uninstall one of them"
@@ -131,18 +136,19 @@ class Registry(Mapping[str, _Value]):
         """
         self.check(values, module)
         owner = self._plugins.get_owner(module)
-        self._names.update({name.lower(): (name, owner) for name in values})
+        self._names.update({self.normalize(name): (name, owner) for name in values})
         self._values.update(values)
 
     def spelling(self, name: str) -> str | None:
         """Return the registered spelling of a name, or None if it is unknown.
 
         Args:
-            name: The name, in any case.
+            name: The name, in any spelling.
         """
-        if name.lower() not in self._names:
+        key = self.normalize(name)
+        if key not in self._names:
             self._plugins.load()
-        found = self._names.get(name.lower())
+        found = self._names.get(key)
         return None if found is None else found[0]
 
     def registered(self) -> tuple[_Value, ...]:

@@ -88,7 +88,7 @@ ABSTRACT50S_ACCURACY: Published[Mapping[str, Mapping[str, float]]] = Published(
             "BLEU-4": {"HC": 65.5, "HI": 93.0},
             "ROUGE-1": {"HC": 71.5, "HI": 91.0},
             "METEOR": {"HC": 69.5, "HI": 94.0},
-            "CIDEr": {"HC": 71.5, "HI": 96.0},
+            "CIDEr-2015": {"HC": 71.5, "HI": 96.0},
         }
     ),
     source="Vedantam et al. 2015, CIDEr, Table 1 (ABSTRACT-50S)",
@@ -96,7 +96,7 @@ ABSTRACT50S_ACCURACY: Published[Mapping[str, Mapping[str, float]]] = Published(
 """Percentage of pairs on which a metric agrees with people, by metric and class of pairs."""
 
 RANK_CORRELATION: Published[Mapping[tuple[str, str], float]] = Published(
-    values=MappingProxyType({("CIDEr", "CIDEr-D"): 0.94}),
+    values=MappingProxyType({("CIDEr-2015", "CIDEr-D"): 0.94}),
     source="Vedantam et al. 2015, CIDEr, section 8",
 )
 """Spearman's rho between the scores of references by two metrics."""

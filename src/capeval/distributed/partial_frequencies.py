@@ -97,7 +97,7 @@ class PartialFrequencies:
         Args:
             references: The captions of each image of the part.
             tokenizer: The tokenizer. `Tokenizer(context="caption")` yields the same tokens for any partition.
-            stem: Whether to count stems, which `Cider` compares, instead of words.
+            stem: Whether to count stems, which `Cider2015` compares, instead of words.
 
         Raises:
             CaptionError: The references are not captions by image.

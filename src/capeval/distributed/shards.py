@@ -37,7 +37,8 @@ from capeval.formats import load_candidates
 from capeval.formats.caption_files import read_references
 from capeval.metrics.base import Counted, Metric
 from capeval.resources.document_frequencies import DocumentFrequencies
-from capeval.scoring.evaluator import Evaluator, list_problems
+from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.matching import list_problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [

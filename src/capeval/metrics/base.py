@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_AN_OPTION",
+    "OMITTED_BY_DEFAULT",
     "Kernel",
     "MeanMetric",
     "Metric",
@@ -42,6 +43,9 @@ Kernel = Callable[[TokenizedCandidates], FloatArray]
 
 NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
 """Metadata of a dataclass field of a metric that is not an option."""
+
+OMITTED_BY_DEFAULT: Mapping[str, bool] = {"shown_by_default": False}
+"""Metadata of an option that signatures list only if it differs from its default."""
 
 # Warnings already issued for candidates, since several metrics may parse the same captions.
 _WARNED: WeakKeyDictionary[TokenizedCandidates, set[str]] = WeakKeyDictionary()
@@ -93,6 +97,8 @@ class Metric(ABC):
         docs_page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
+        aliases: Other names of variants on input.
+        alias_note: What commands print if one of the other names is used; nothing by default.
         featured: The variants that forms list first; the others are listed under "More metrics".
         note: Footnote for tables of its scores, in one sentence.
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
@@ -125,6 +131,8 @@ class Metric(ABC):
     family: ClassVar[str]
     docs_page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    aliases: ClassVar[Mapping[str, str]] = {}
+    alias_note: ClassVar[str] = ""
     featured: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
@@ -265,7 +273,12 @@ class Metric(ABC):
     def options(self) -> tuple[str, ...]:
         """Return the options as `name=value`, for the signature."""
         shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
-        return tuple(f"{f.name}={format_option(getattr(self, f.name))}" for f in shown)
+        given = ((f, getattr(self, f.name)) for f in shown)
+        return tuple(
+            f"{f.name}={format_option(value)}"
+            for f, value in given
+            if value != f.default or f.metadata.get("shown_by_default", True)
+        )
 
     def signature(
         self,

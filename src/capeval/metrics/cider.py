@@ -1,4 +1,4 @@
-"""CIDEr and CIDEr-D (Vedantam, Zitnick and Parikh 2015)."""
+"""CIDEr-D, and the CIDEr of 2015 (Vedantam, Zitnick and Parikh 2015)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from capeval import _native
 from capeval._internal.validation import checked_order, validate_choice, validate_flag, validate_positive
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalWarning, OptionError
-from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, compute_means
+from capeval.metrics.base import NOT_AN_OPTION, OMITTED_BY_DEFAULT, Counted, Kernel, MeanMetric, compute_means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
 from capeval.tokenizers import TokenizedReferences
 
-__all__ = ["Cider", "CiderD"]
+__all__ = ["Cider2015", "CiderD"]
 
 Source = DocumentFrequencies | Literal["references", "uniform"]
 Form = Literal["code", "paper"]
@@ -32,7 +32,7 @@ def _list_variants(family: str) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cider(MeanMetric):
-    """Base class of CIDEr and CIDEr-D.
+    """Base class of CIDEr-D and CIDEr-2015.
 
     The statistics are the similarity for each n-gram order, and a 1.
     """
@@ -62,8 +62,8 @@ class _Cider(MeanMetric):
 
     @property
     def _uses_stems(self) -> bool:
-        """Whether words are compared by their stems."""
-        return False
+        """Whether words are compared by their stems, which both metrics have as an option."""
+        return bool(self.stem)  # type: ignore[attr-defined]
 
     @property
     def frequency_unit(self) -> Counted | None:
@@ -130,6 +130,7 @@ class CiderD(_Cider):
         sigma: The width of the Gaussian penalty on the difference in length.
         form: `code` follows the published code: term frequencies are counts, lengths are numbers of bigrams.
             `paper` follows equation 4: relative term frequencies, lengths in words.
+        stem: Whether to compare words by their stems, as in the paper's Figure 6.
 
     Raises:
         OptionError: An option has an invalid value.
@@ -149,14 +150,20 @@ class CiderD(_Cider):
     featured: ClassVar = ("CIDEr-D",)
     note: ClassVar[str] = "COCO papers report CIDEr-D as CIDEr."
     variants: ClassVar = _list_variants("CIDEr-D")
+    alias_note: ClassVar[str] = (
+        "CIDEr is computed as CIDEr-D, as in papers; CIDEr-2015 is the original metric of the CIDEr paper"
+    )
+    aliases: ClassVar = {"CIDEr": "CIDEr-D", **{f"CIDEr-{n}": f"CIDEr-D-{n}" for n in range(1, 5)}}
 
     sigma: float = 6.0
     form: Form = "code"
+    stem: bool = field(default=False, metadata=OMITTED_BY_DEFAULT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         validate_positive("sigma", self.sigma)
         validate_choice("form", self.form, get_args(Form))
+        validate_flag("stem", self.stem)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Count document frequencies and compute the references' vectors."""
@@ -169,7 +176,7 @@ class CiderD(_Cider):
             clip=True,
             pooling="mean",
             relative=self.form == "paper",
-            stem=False,
+            stem=self.stem,
         )
         return lambda candidates: prepared.statistics(candidates.native)
 
@@ -180,14 +187,14 @@ class CiderD(_Cider):
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Cider(_Cider):
-    """CIDEr as defined in its paper (equations 1 to 3).
+class Cider2015(_Cider):
+    """CIDEr as its paper of 2015 defines it (equations 1 to 3); papers rarely report it.
 
     It compares stems, without clipping and without a length penalty.
 
     Args:
         n: The maximum length of n-grams, 1 to 4.
-        order: Score only n-grams of this length, for CIDEr-n; by default all lengths up to `n`.
+        order: Score only n-grams of this length, for CIDEr-2015-n; by default all lengths up to `n`.
         frequencies: The source of document frequencies: `references`, `uniform` (all n-grams have the same
             weight: "CIDEr no idf"), or `DocumentFrequencies` of a different corpus.
         pooling: `mean` over references, or `max` ("CIDEr max", appendix VIII).
@@ -201,19 +208,23 @@ class Cider(_Cider):
     Example:
         A candidate that equals its only reference scores 1, the maximum. With stems, "cat" matches "cats":
 
-        >>> from capeval import Cider, evaluate
+        >>> from capeval import Cider2015, evaluate
         >>> references = {1: ["A dog runs on the grass."], 2: ["Two cats sleep on a bed."]}
         >>> candidates = {1: "A dog runs on the grass.", 2: "A cat sleeps on a bed."}
-        >>> evaluate(references, candidates, [Cider()]).per_image["CIDEr"].round(3).tolist()
+        >>> report = evaluate(references, candidates, [Cider2015()])
+        >>> report.per_image["CIDEr-2015"].round(3).tolist()
         [1.0, 0.771]
-        >>> evaluate(references, candidates, [Cider(stem=False)]).per_image["CIDEr"].round(3).tolist()
+        >>> report = evaluate(references, candidates, [Cider2015(stem=False)])
+        >>> report.per_image["CIDEr-2015"].round(3).tolist()
         [1.0, 0.235]
     """
 
-    family: ClassVar[str] = "CIDEr"
-    featured: ClassVar = ("CIDEr",)
-    note: ClassVar[str] = "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D."
-    variants: ClassVar = _list_variants("CIDEr")
+    family: ClassVar[str] = "CIDEr-2015"
+    featured: ClassVar = ("CIDEr-2015",)
+    note: ClassVar[str] = (
+        "CIDEr-2015 is the original metric of the CIDEr paper, which other papers rarely report."
+    )
+    variants: ClassVar = _list_variants("CIDEr-2015")
 
     pooling: Pooling = "mean"
     weights: Weights = "uniform"
@@ -224,10 +235,6 @@ class Cider(_Cider):
         validate_choice("pooling", self.pooling, get_args(Pooling))
         validate_choice("weights", self.weights, get_args(Weights))
         validate_flag("stem", self.stem)
-
-    @property
-    def _uses_stems(self) -> bool:
-        return self.stem
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stem the references, count document frequencies and compute vectors."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from capeval._internal.plugins import PluginGroup, Registry
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
-from capeval.metrics.options import list_metric_options, parse_options, split_options
+from capeval.metrics.options import list_metric_options, parse_options, split_metrics, split_options
 
 __all__ = [
     "CLASSES",
     "DEFAULT",
     "METRICS",
     "get_metric",
+    "list_alias_notes",
     "list_metric_keys",
     "normalize_name",
+    "normalize_score",
     "register",
     "resolve",
 ]
@@ -33,7 +35,26 @@ _MakeMetric = Callable[[], Metric]
 
 
 class _Metrics(Registry[_MakeMetric]):
-    """Metric factories by name, also with options as in `CIDEr-D(sigma=6)`."""
+    """Metric factories by name, also with options as in `CIDEr-D(sigma=6)`.
+
+    Names are spelled in any case, with or without hyphens: `Bleu_4`, `bleu4` and `BLEU-4` are equal.
+    """
+
+    def __init__(self, kind: str, plugins: PluginGroup) -> None:
+        super().__init__(kind, plugins)
+        # Normalized alias to the name of the metric.
+        self._aliases: dict[str, str] = {}
+
+    @staticmethod
+    def normalize(name: str) -> str:
+        return re.sub(r"[\s_-]", "", name).lower()
+
+    def add_aliases(self, aliases: Mapping[str, str]) -> None:
+        """Add other names of registered metrics; a metric's own name takes precedence."""
+        self._aliases.update({self.normalize(alias): name for alias, name in aliases.items()})
+
+    def spelling(self, name: str) -> str | None:
+        return super().spelling(name) or self._aliases.get(self.normalize(name))
 
     def __getitem__(self, name: str) -> _MakeMetric:
         if "(" not in name:
@@ -51,7 +72,7 @@ _plugins = PluginGroup("capeval.metrics")
 CLASSES: Registry[type[Metric]] = Registry("metric's class", _plugins)
 """The registered metric classes, by class name."""
 
-METRICS: Registry[_MakeMetric] = _Metrics("metric", _plugins)
+METRICS: _Metrics = _Metrics("metric", _plugins)
 """Metric factories by name, also with options as in `CIDEr-D(sigma=6)`."""
 
 
@@ -92,13 +113,15 @@ def register(metric: _Class) -> _Class:
     METRICS.check(variants, metric.__module__)
     CLASSES.add({metric.__name__: metric}, metric.__module__)
     METRICS.add(variants, metric.__module__)
+    METRICS.add_aliases(metric.aliases)
     return metric
 
 
 def get_metric(name: str) -> Metric:
     """Return the metric with this name, which may include options: `CIDEr-D(sigma=6)`.
 
-    Names are case-insensitive.
+    The name is accepted in any spelling, such as `Bleu_4`, and so are the names of pycocoevalcap: `CIDEr` is
+    CIDEr-D, as in papers.
 
     Raises:
         OptionError: The metric is unknown, or it has no such option.
@@ -124,15 +147,15 @@ def normalize_name(text: str) -> str:
     return f"{spelling}({shown})" if shown else spelling
 
 
-def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """Return metric objects for names and metric objects.
+def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Return metric objects for names and metric objects, or for a text such as `BLEU,CIDEr-D`.
 
     Raises:
         OptionError: A name is unknown, there are no metrics, or two metrics compute scores with the same
             name.
     """
     if isinstance(metrics, str):
-        raise OptionError(f"'metrics' must be a list of names or metrics (got the string {metrics!r})")
+        metrics = split_metrics(metrics)
     if not isinstance(metrics, Iterable):
         raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
     resolved = tuple(_resolve_metric(metric) for metric in metrics)
@@ -143,6 +166,23 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
         if names.count(name) > 1:
             raise OptionError(f"'metrics' must compute different scores (got {name} twice)")
     return resolved
+
+
+def normalize_score(name: str, scores: Iterable[str]) -> str:
+    """Return a score's name in the spelling of `scores`; the name itself if it is not one of them."""
+    known = tuple(scores)
+    spelling = None if name in known else METRICS.spelling(name)
+    return spelling if spelling is not None and spelling in known else name
+
+
+def list_alias_notes(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the notes on the names of metrics that are other names, such as `CIDEr` for CIDEr-D."""
+    found: dict[str, None] = {}
+    for name, _ in map(split_options, names):
+        spelling = METRICS.spelling(name)
+        if spelling is not None and METRICS.normalize(spelling) != METRICS.normalize(name):
+            found[type(METRICS[spelling]()).alias_note] = None
+    return tuple(note for note in found if note)
 
 
 def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
@@ -171,8 +211,8 @@ def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
 def _describe_unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    names = {each.lower(): each for each in METRICS}
-    near = get_close_matches(name.lower(), names, n=1)
+    names = {METRICS.normalize(each): each for each in METRICS}
+    near = get_close_matches(METRICS.normalize(name), names, n=1)
     question = f"; did you mean {names[near[0]]!r}? Run" if near else "; run"
     return f"unknown metric {name!r}{question} 'capeval metrics' for the list"
 

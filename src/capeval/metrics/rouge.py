@@ -44,6 +44,7 @@ class RougeL(MeanMetric):
 
     family: ClassVar[str] = "ROUGE-L"
     featured: ClassVar = ("ROUGE-L",)
+    aliases: ClassVar = {"ROUGE": "ROUGE-L"}
     docs_page: ClassVar[str] = "rouge"
 
     beta: float = 1.2

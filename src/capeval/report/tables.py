@@ -24,12 +24,16 @@ class System:
     Attributes:
         name: The name of the system.
         report: Its scores.
-        intervals: The interval of each corpus score, if intervals were computed.
+        intervals: The interval of each corpus score; by default the report's, if it has any.
     """
 
     name: str
     report: Report
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.intervals:
+            object.__setattr__(self, "intervals", self.report.intervals)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +111,7 @@ def create_score_table(
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
     notes = (
         *systems[0].report.notes(source, unscored=False),
+        *_iter_matching_notes(systems),
         *_iter_interval_notes(systems),
         *_iter_unscored_notes(systems),
     )
@@ -127,6 +132,15 @@ def _iter_interval_notes(systems: Sequence[System]) -> Iterator[str]:
             f" ({interval.samples:,} samples, seed {interval.seed})."
         )
         return
+
+
+def _iter_matching_notes(systems: Sequence[System]) -> Iterator[str]:
+    """Yield the notes on image ids and skipped images that differ from those of the first system."""
+    first, *others = [system.report.matching for system in systems]
+    known = () if first is None else first.notes
+    for system, matching in zip(systems[1:], others, strict=True):
+        if matching is not None:
+            yield from (f"{system.name}: {note}" for note in matching.notes if note not in known)
 
 
 def _iter_unscored_notes(systems: Sequence[System]) -> Iterator[str]:

@@ -86,7 +86,7 @@ class DocumentFrequencies:
         Args:
             references: The captions of each image of a corpus.
             tokenizer: The tokenizer; the reference's by default.
-            stem: Whether to count stems, which `Cider` compares, instead of words.
+            stem: Whether to count stems, which `Cider2015` compares, instead of words.
             name: The name of the corpus in signatures.
 
         Raises:

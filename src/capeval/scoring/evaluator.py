@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
-
-import numpy as np
 
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike, find_rows
 from capeval.data.scores import Scores
 from capeval.errors import MismatchError, OptionError
-from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
+from capeval.scoring.matching import Matching, Policy, match_candidates, match_captions
 from capeval.scoring.report import Report, create_report
-from capeval.tokenizers import (
-    TokenizedCandidates,
-    TokenizedReferences,
-    Tokenizer,
-    as_tokenized,
-    unknown_images,
-)
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
 
-__all__ = ["Evaluator", "Subsets", "evaluate", "list_problems"]
+__all__ = ["Evaluator", "Subsets", "evaluate"]
 
 Subsets: TypeAlias = (
     Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
@@ -37,16 +30,21 @@ def evaluate(
     *,
     subsets: Subsets | None = None,
     tokenizer: Tokenizer | None = None,
+    missing: Policy = "error",
+    extra: Policy = "error",
 ) -> Report:
     """Score one candidate per image with several metrics.
 
     Args:
         references: The references of each image, in any form that `References` accepts.
-        candidates: Mapping of image ids to candidates, or any other form that `Candidates` accepts; the
-            images must be the same as in the references.
-        metrics: Names or metric objects.
+        candidates: Mapping of image ids to candidates, or any other form that `Candidates` accepts. Image ids
+            can differ in form from those of the references (`capeval.scoring.matching.match_captions`).
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
         subsets: Mapping of subset names to image ids; each subset is also scored separately.
         tokenizer: The tokenizer; by default the reference implementation's.
+        missing: `skip` to score only the images that have a candidate, with the document frequencies of these
+            images, as pycocoevalcap does with a list of image ids.
+        extra: `skip` to ignore candidates without references.
 
     Returns:
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
@@ -56,8 +54,8 @@ def evaluate(
             than image ids.
         MismatchError: Images of candidates and references differ, an image has several candidates, or a
             subset contains an image without references.
-        OptionError: A metric is unknown or duplicate, `subsets` is not a mapping of names to image ids, or a
-            subset is empty.
+        OptionError: A metric is unknown or duplicate, `subsets` is not a mapping of names to image ids, a
+            subset is empty, or `missing` or `extra` is neither `error` nor `skip`.
 
     Example:
         >>> from capeval import evaluate
@@ -71,7 +69,12 @@ def evaluate(
         >>> round(report.subsets["dogs"]["BLEU-1"], 3)
         1.0
     """
-    return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
+    resolved = resolve(metrics)
+    given, matched, matching = match_captions(
+        References(references), Candidates(candidates), missing=missing, extra=extra
+    )
+    report = Evaluator(given, resolved, tokenizer=tokenizer).evaluate(matched, subsets=subsets)
+    return replace(report, matching=matching)
 
 
 class Evaluator:
@@ -79,7 +82,7 @@ class Evaluator:
 
     Args:
         references: The references of each image; tokenized references are used unchanged.
-        metrics: Names or metric objects.
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
         tokenizer: The tokenizer; by default the reference implementation's.
 
     Raises:
@@ -117,7 +120,7 @@ class Evaluator:
             CaptionError: `candidates` are not captions by image.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        return self._tokens.candidates(match_candidates(self.references, Candidates(candidates)))
+        return self._tokens.candidates(match_candidates(self.references, Candidates(candidates))[0])
 
     def evaluate(
         self,
@@ -150,18 +153,22 @@ class Evaluator:
             name: find_rows(self.references.image_ids, images, f"subset {name!r}")
             for name, images in (subsets or {}).items()
         }
+        matching = Matching(references=len(self.references))
+        if isinstance(candidates, Candidates):
+            candidates, matching = match_candidates(self.references, candidates)
         tokens = self._match_tokens(candidates)
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
             for prepared in self._prepared
         )
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
-        return create_report(self.references.image_ids, scores, subset_scores)
+        report = create_report(self.references.image_ids, scores, subset_scores)
+        return replace(report, matching=matching)
 
     def _match_tokens(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
         """Return tokenized candidates in the order of the references."""
         if isinstance(candidates, Candidates):
-            return self.tokenize(candidates)
+            return self._tokens.candidates(candidates)
         if candidates.references is not self._tokens:
             raise MismatchError(
                 "the candidates were tokenized for different references; tokenize them with"
@@ -173,55 +180,6 @@ class Evaluator:
                 " with `evaluator.tokenize(candidates)`"
             )
         return candidates
-
-
-def match_candidates(references: References, candidates: Candidates) -> Candidates:
-    """Return the candidates in the order of the references.
-
-    Raises:
-        MismatchError: The images differ, or an image has several candidates.
-    """
-    messages = list_problems(references, candidates)
-    if messages:
-        raise MismatchError("; ".join(messages))
-    positions = references.native.positions_in(candidates.native)
-    if np.array_equal(positions, np.arange(len(references))):
-        return candidates
-    return Candidates.from_native(candidates.native.select(positions.tolist()))
-
-
-def list_problems(references: References, candidates: Candidates) -> list[str]:
-    """Return the errors that prevent scoring; empty if each image has one candidate.
-
-    Example:
-        >>> from capeval import Candidates, References
-        >>> from capeval.scoring.evaluator import list_problems
-        >>> references = References({1: ["A dog runs."], 2: ["Two cats."]})
-        >>> list_problems(references, Candidates({1: "A dog.", 2: "A cat."}))
-        []
-        >>> list_problems(references, Candidates({1: "A dog."}))
-        ['image 2 is among the references but not among the candidates']
-    """
-    messages = []
-    several = np.flatnonzero(candidates.counts > 1)
-    if several.size:
-        image = candidates.image_ids[several[0]]
-        swapped = references.counts.max() == 1 and candidates.counts.min() > 1
-        messages.append(
-            describe_several_candidates(image, len(candidates[image])) + (f"; {SWAPPED}" if swapped else "")
-        )
-    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
-    if unknown.size:
-        messages.append(unknown_images(candidates, references, unknown.tolist()))
-    if messages or len(candidates) != len(references):
-        missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
-    else:
-        # All images are known and as many as in the references, so none is missing.
-        missing = unknown
-    if missing.size:
-        images = [references.image_ids[position] for position in missing.tolist()]
-        messages.append(f"{format_images(images)} among the references but not among the candidates")
-    return messages
 
 
 def _score_subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from capeval._internal.atomic_write import atomic_write
 from capeval._internal.notebook_html import html_table
@@ -17,7 +17,8 @@ from capeval.errors import UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, get_unscored_warning
-from capeval.metrics.registry import list_metric_keys
+from capeval.metrics.registry import list_metric_keys, normalize_score
+from capeval.scoring.matching import Matching
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Report"]
 
+_Value = TypeVar("_Value")
+
+
+class _Scores(dict[str, _Value]):
+    """Values by the name of the score, also found by other spellings and by the names of pycocoevalcap."""
+
+    def __missing__(self, name: str) -> _Value:
+        spelling = normalize_score(name, self)
+        if spelling not in self:
+            raise KeyError(f"no score {name!r}; the report has {', '.join(self)}")
+        return self[spelling]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report:
@@ -35,13 +48,15 @@ class Report:
 
     Attributes:
         image_ids: The images, in the order of the references.
-        corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
+        corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`. Lookups accept the names
+            of pycocoevalcap, such as `Bleu_4` and `CIDEr`, too.
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
         signatures: The reproducibility signature of each metric's scores, by the metric's key
             (`list_metric_keys`).
         scores: Each metric with its `Scores`, which include the statistics.
         intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
+        matching: How the images of the results were matched to the references; None if unknown.
         unscored: The images that a metric could not score and excludes from its corpus scores, with the
             reason, by the metric's key; empty if all images are scored.
 
@@ -52,7 +67,7 @@ class Report:
         >>> report
         <Report of 2 images
          ROUGE-1 0.625>
-        >>> report.corpus["ROUGE-1"], report.per_image["ROUGE-1"].tolist()
+        >>> report["ROUGE-1"], report.per_image["ROUGE-1"].tolist()
         (0.625, [0.75, 0.5])
         >>> report.to_dict(per_image=True)["per_image"]
         [{'image_id': 1, 'ROUGE-1': 0.75}, {'image_id': 2, 'ROUGE-1': 0.5}]
@@ -66,9 +81,15 @@ class Report:
     scores: tuple[tuple[Metric, Scores], ...]
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
+    matching: Matching | None = None
+
+    def __getitem__(self, name: str) -> float:
+        """Return a corpus score, as `corpus` does."""
+        return self.corpus[name]
 
     def __repr__(self) -> str:
-        lines = [f"Report of {len(self.image_ids):,} images"]
+        count = len(self.image_ids)
+        lines = [f"Report of {count:,} {'image' if count == 1 else 'images'}"]
         for metric, _ in self.scores:
             lines.append(", ".join(f"{name} {self._format_score(name)}" for name in metric.names))
         if self.subsets:
@@ -112,6 +133,7 @@ class Report:
         of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
         return (
             f"{images}, {references} each{named}.",
+            *(self.matching.notes if self.matching is not None else ()),
             " ".join([*of_metrics, "Papers often print scores times 100."]),
             *(self.unscored_notes() if unscored else ()),
         )
@@ -185,6 +207,8 @@ class Report:
             per_image: Whether to include the scores of each image.
         """
         report: dict[str, Any] = {"images": self._image_count, "metrics": _replace_nan(self.corpus)}
+        if self.matching is not None and self.matching.notes:
+            report["matching"] = asdict(self.matching)
         if self.subsets:
             report["subsets"] = {name: _replace_nan(scores) for name, scores in self.subsets.items()}
         if self.intervals:
@@ -278,9 +302,9 @@ def create_report(
     }
     return Report(
         image_ids=image_ids,
-        corpus={name: score for _, part in scores for name, score in part.corpus.items()},
-        per_image={name: values for _, part in scores for name, values in part.per_image.items()},
-        subsets=subsets or {},
+        corpus=_Scores({name: score for _, part in scores for name, score in part.corpus.items()}),
+        per_image=_Scores({name: values for _, part in scores for name, values in part.per_image.items()}),
+        subsets={name: _Scores(values) for name, values in (subsets or {}).items()},
         signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
         scores=scores,
         unscored={key: each for key, each in unscored.items() if each is not None},

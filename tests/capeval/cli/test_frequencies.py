@@ -38,10 +38,10 @@ def in_python(frequencies: DocumentFrequencies) -> float:
 
 def test_captions_are_counted(files: Path) -> None:
     counts = DocumentFrequencies.of(load_references(files / "corpus.json"))
-    found = scores(files, "-m", "CIDEr-D,CIDEr", "--frequencies", files / "corpus.json")
+    found = scores(files, "-m", "CIDEr-D,CIDEr-2015", "--frequencies", files / "corpus.json")
     assert found["CIDEr-D"] == in_python(counts) > 0
-    # CIDEr counts stems, which it does by itself in captions.
-    assert found["CIDEr"] > 0
+    # CIDEr-2015 counts stems, which it does by itself in captions.
+    assert found["CIDEr-2015"] > 0
 
 
 def test_saved_counts_are_read(files: Path) -> None:
@@ -49,8 +49,10 @@ def test_saved_counts_are_read(files: Path) -> None:
     counts.save(files / "five.npz")
     options = ("--frequencies", files / "five.npz")
     assert scores(files, "-m", "CIDEr-D", *options) == {"CIDEr-D": in_python(counts)}
-    message = refusal("score", files / "references.json", files / "results.json", "-m", "CIDEr", *options)
-    assert "'frequencies' of CIDEr must count stems (got unstemmed words)" in message
+    message = refusal(
+        "score", files / "references.json", files / "results.json", "-m", "CIDEr-2015", *options
+    )
+    assert "'frequencies' of CIDEr-2015 must count stems (got unstemmed words)" in message
 
 
 @pytest.mark.parametrize("ending", [".p", ".pkl", ".PICKLE"])

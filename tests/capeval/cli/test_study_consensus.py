@@ -79,7 +79,10 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     assert [(row["Class"], row["References"]) for row in curves] == [
         (kind, count) for kind in ("HC", "HI", "all") for count in ("1", "3")
     ]
-    assert all(float(row["CIDEr low"]) <= float(row["CIDEr"]) <= float(row["CIDEr high"]) for row in curves)
+    assert all(
+        float(row["CIDEr-2015 low"]) <= float(row["CIDEr-2015"]) <= float(row["CIDEr-2015 high"])
+        for row in curves
+    )
     made = {path.name for path in out.iterdir()}
     assert {"accuracy.csv", "human-performance.csv", "accuracy-by-references.png"} <= made
     kept = json.loads(checkpoint.read_text(encoding="utf-8"))
@@ -89,15 +92,19 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
         *(f"accuracy {n} {d}" for n in (1, 3) for d in (0, 1)),
     }
     # A stored part is used unchanged; a missing one is computed again.
-    kept["parts"]["accuracy 1 0"]["CIDEr"]["HC"]["value"] = 1.0
-    kept["parts"]["accuracy 1 1"]["CIDEr"]["HC"]["value"] = 0.5
+    kept["parts"]["accuracy 1 0"]["CIDEr-2015"]["HC"]["value"] = 1.0
+    kept["parts"]["accuracy 1 1"]["CIDEr-2015"]["HC"]["value"] = 0.5
     del kept["parts"]["accuracy 3 1"]
     checkpoint.write_text(json.dumps(kept), encoding="utf-8")
     study(*command)
     with (out / "lowest-and-highest-draw.csv").open(encoding="utf-8") as file:
         row = next(csv.DictReader(file))
     assert (row["Class"], row["References"]) == ("HC", "1")
-    assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
+    assert [float(row[key]) for key in ("CIDEr-2015", "CIDEr-2015 low", "CIDEr-2015 high")] == [
+        75.0,
+        50.0,
+        100.0,
+    ]
     # Parts with a different seed are rejected.
     with pytest.raises(FormatError, match="belongs to other data, metrics, options, seed or version"):
         study(*command, "--seed", 1)

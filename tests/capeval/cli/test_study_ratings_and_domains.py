@@ -191,7 +191,7 @@ def test_diversity_within_images(files: Path) -> None:
     found = dict(zip(columns_of, cells, strict=True))
     assert (found["System"], float(found["Novel"])) == ("references", 0)
     assert 0 < float(found["Div-1"]) <= 1
-    counted = output(*arguments, "--frequencies", files / "references.json", "--similarity", "CIDEr")
+    counted = output(*arguments, "--frequencies", files / "references.json", "--similarity", "CIDEr-2015")
     assert "references" in counted
     assert "image" in refusal(*arguments, "--captions", "9")
     assert "--within-images can't" in refusal(*arguments, "--across-punctuation")

@@ -8,7 +8,7 @@ import pytest
 from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.formats import load_references
 from capeval.formats.judgments.plans import Pair, Plan, Triplet
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.studies.consensus import (
     ConsensusOptions,
     accuracy_by_references,
@@ -30,7 +30,7 @@ TABLE_1 = {
     "BLEU-4": (65.5, 93.0),
     "ROUGE-1": (71.5, 91.0),
     "METEOR": (69.5, 94.0),
-    "CIDEr": (71.5, 96.0),
+    "CIDEr-2015": (71.5, 96.0),
 }
 
 
@@ -68,7 +68,7 @@ def test_more_references_help() -> None:
     found, scorer = abstract()
     truth = winners([pair.votes for pair in found.pairs])
     few, many = scorer.differences(scorer.draw(1)), scorer.differences()
-    for name in ("CIDEr", "METEOR", "ROUGE-1"):
+    for name in ("CIDEr-2015", "METEOR", "ROUGE-1"):
         assert (
             accuracy(few[name], truth, ties="first").value
             < accuracy(many[name], truth, ties="first").value - 0.03
@@ -80,10 +80,10 @@ def test_curves_end_at_table_1_and_have_wider_intervals_by_class() -> None:
     truth = winners([pair.votes for pair in found.pairs])
     curves = accuracy_by_references(scorer, truth, ConsensusOptions(counts=(5, 48), draws=2))
     known = compute_accuracy_by_class(
-        scorer.differences()["CIDEr"], truth, [pair.kind for pair in found.pairs], ties="first"
+        scorer.differences()["CIDEr-2015"], truth, [pair.kind for pair in found.pairs], ties="first"
     )
     for kind, expected in known.items():
-        few, everything = curves[kind]["CIDEr"]
+        few, everything = curves[kind]["CIDEr-2015"]
         # With all references, draws are all alike.
         assert (everything.low, everything.lowest, everything.highest, everything.high) == pytest.approx(
             (expected.low, expected.value, expected.value, expected.high)
@@ -91,7 +91,9 @@ def test_curves_end_at_table_1_and_have_wider_intervals_by_class() -> None:
         assert few.low < few.lowest <= few.mean <= few.highest < few.high
         assert few.mean < everything.mean
         assert few.pairs == (400 if kind == "all" else 200)
-    widths = {kind: points["CIDEr"][0].high - points["CIDEr"][0].low for kind, points in curves.items()}
+    widths = {
+        kind: points["CIDEr-2015"][0].high - points["CIDEr-2015"][0].low for kind, points in curves.items()
+    }
     assert widths["HC"] > widths["all"]
 
 
@@ -99,7 +101,7 @@ def test_human_performance_is_near_the_papers() -> None:
     # Section 7.4: 83 % for people, 82 % for CIDEr, from 24 references each; the halves are random.
     parts = [split_half(abstract()[1], seed=1_000 * draw, ties="first") for draw in range(3)]
     assert sum(100 * part.humans.value for part in parts) / 3 == pytest.approx(83, abs=2.5)
-    assert sum(100 * part.metrics["CIDEr"].value for part in parts) / 3 == pytest.approx(82, abs=2.5)
+    assert sum(100 * part.metrics["CIDEr-2015"].value for part in parts) / 3 == pytest.approx(82, abs=2.5)
 
 
 def test_both_kinds_of_judgment_of_pascal() -> None:
@@ -120,13 +122,13 @@ def test_both_kinds_of_judgment_of_pascal() -> None:
             percent, abs=1.5
         ), name
     best = max(differences, key=lambda name: accuracy(differences[name], consensus, ties="first").value)
-    assert best == "CIDEr"
+    assert best == "CIDEr-2015"
 
 
 def test_cider_and_cider_d_rank_alike() -> None:
     references = load_references(shared_data("abstract50s") / "abstract48S.json.gz")
-    made = rank_references(references, (ComparedMetric(metric=Cider()), ComparedMetric(metric=CiderD())))
-    found = rank_correlation(made.scores["CIDEr"], made.scores["CIDEr-D"])
+    made = rank_references(references, (ComparedMetric(metric=Cider2015()), ComparedMetric(metric=CiderD())))
+    found = rank_correlation(made.scores["CIDEr-2015"], made.scores["CIDEr-D"])
     # Section 8: 0.94.
     assert found.all_references == pytest.approx(0.94, abs=0.01)
     assert found.mean == pytest.approx(0.91, abs=0.01)

@@ -34,6 +34,6 @@ def test_the_numbers_of_the_published_code() -> None:
 
 
 def test_the_cosine_of_other_code() -> None:
-    found = measured(ImageDiversityOptions(similarity="CIDEr")).self_cider
+    found = measured(ImageDiversityOptions(similarity="CIDEr-2015")).self_cider
     assert found == pytest.approx(GOLDEN["self_cider_cosine"], rel=1e-7, abs=1e-7)
     assert (abs(found - measured().self_cider) > 1e-3).any()

@@ -88,7 +88,7 @@ def _coco(**change: Any) -> bytes:
         (_coco(team="x"), 'entries[0].team must be an object (got "x")'),
         (_coco(results={}), "entries[0].results must be a string (got {})"),
         (_coco(results="[1]"), "entries[0].results must be an object (got [1])"),
-        (_coco(results='{"CIDEr": true}'), "entries[0], CIDEr-D must be a finite number (got 'True')"),
+        (_coco(results='{"CIDEr": true}'), "entries[0], CIDEr must be a finite number (got 'True')"),
         (_coco(description=1), "entries[0].method must be a string (got 1)"),
         (_coco(publication="a" * 1001), "publication must have at most 1,000 characters, all printable"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -14,13 +14,14 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from capeval.errors import OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval.metrics.registry import get_metric, normalize_name
+from capeval.metrics.registry import get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
@@ -121,6 +122,10 @@ class LinkDefinition(_Part):
         return self
 
 
+def _list_scores(metrics: Iterable[str]) -> list[str]:
+    return [name for metric in metrics for name in METRICS[metric]().names]
+
+
 class SplitDefinition(_Part):
     """Image set of a challenge."""
 
@@ -155,10 +160,15 @@ class SplitDefinition(_Part):
                 )
         return names
 
+    @field_validator("sort_by")
+    @classmethod
+    def _normalize_sort_by(cls, sort_by: str, found: ValidationInfo) -> str:
+        return normalize_score(sort_by, _list_scores(found.data.get("metrics", ())))
+
     @property
     def score_names(self) -> list[str]:
         """Names of the scores of its metrics, in order."""
-        return [name for metric in self.metrics for name in METRICS[metric]().names]
+        return _list_scores(self.metrics)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import TEXT, Field, check_row, iterate_rows, raise_type_error, read_json
 from capeval.formats.io.rows import read_table
+from capeval.metrics.registry import normalize_score
 from capeval.toolkit import unescape_cell
 from capeval_server.challenges.link_validation import safe_link
 
@@ -24,8 +25,6 @@ MOST_ROWS = 1000
 _LONGEST = 1000
 _MOST_BYTES = 4 * 2**20
 _ENTRY = {"team": Field("an object", lambda value: isinstance(value, dict)), "results": TEXT}
-# Names of scores in files of COCO and of its server. "CIDEr" in these files is CIDEr-D.
-_COCO = {"CIDEr": "CIDEr-D", "ROUGE_L": "ROUGE-L", **{f"Bleu_{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +51,8 @@ class ReportedRow:
 def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
     """Return the rows of a file, and the names of its scores that have no column.
 
+    Scores can have the names of COCO's server: `CIDEr` is CIDEr-D.
+
     Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS` and a
     column per score; or the JSON of COCO's leaderboards. HTML entities in that JSON, such as `&amp;`, are
     decoded.
@@ -68,7 +69,8 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
         if len(data) > _MOST_BYTES:
             raise _build_error(f"the file must have at most {_MOST_BYTES:,} bytes (got {len(data):,})")
         is_json = data.lstrip()[:1] in (b"[", b"{")
-        read = list(_parse_json(data) if is_json else _parse_csv(data))
+        parsed = _parse_json(data) if is_json else _parse_csv(data)
+        read = [replace(row, scores=_normalize_names(row.scores, names)) for row in parsed]
         if not 1 <= len(read) <= MOST_ROWS:
             raise _build_error(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
         given = {score for row in read for score in row.scores}
@@ -85,6 +87,10 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
         for row in read
     ]
     return rows, sorted(given - set(names))
+
+
+def _normalize_names(scores: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {normalize_score(name, names): value for name, value in scores.items()}
 
 
 def _parse_csv(data: bytes) -> Iterator[ReportedRow]:
@@ -119,7 +125,7 @@ def _parse_json(data: bytes) -> Iterator[ReportedRow]:
             if text is not None and not isinstance(text, str):
                 raise_type_error(where, "a string", text, field=name)
         texts = {name: _unescape(text or "") for name, text in about.items()}
-        yield _build_row(texts, {_COCO.get(name, name): value for name, value in found.items()}, where)
+        yield _build_row(texts, found, where)
 
 
 def _unescape(text: str) -> str:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
+from capeval.metrics.registry import normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.selectors.access import is_organizer
@@ -160,6 +161,7 @@ def build_query(
             raise NotFoundError
     names = score_names(chosen)
     if sort_by:
+        sort_by = normalize_score(sort_by, names)
         validate_choice("sort_by", sort_by, names, error=LeaderboardQueryError)
     if order:
         validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)

@@ -59,7 +59,8 @@ def run(
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (domains, constraints) if path is not None]
     check_outputs([references, *results, *also], [output])
-    captions, candidates = scoring.load_captions(references, results, CaptionReader())
+    loaded = scoring.load_captions(references, results, CaptionReader())
+    captions, candidates = loaded.references, loaded.candidates
     details = _load_details(domains, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
@@ -67,9 +68,9 @@ def run(
     evaluator = scoring.evaluator_of(captions, options, Tokenizer())
     with Steps(len(results) + 1) as steps:
         systems = []
-        for name, said in zip(names, candidates, strict=True):
+        for place, name in enumerate(names):
             steps.next(f"Scoring {name}")
-            systems.append(System(name=name, report=evaluator.evaluate(said)))
+            systems.append(System(name=name, report=loaded.evaluate(evaluator, place)))
         steps.next("Writing the page")
         page = to_html(
             systems,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import InputOptions
@@ -38,7 +38,8 @@ def run(
     an invalid file, each problem is printed in one line on standard error, and the exit code is 2.
     """
     from capeval.cli.toolkit.inputs import CaptionReader, open_input, place
-    from capeval.scoring.evaluator import list_problems
+    from capeval.cli.toolkit.scoring import matching_options
+    from capeval.scoring.matching import list_problems, match_captions
 
     reading = CaptionReader(columns)
     reading.check(references, [results])
@@ -48,13 +49,18 @@ def run(
         candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
         _fail([str(error)])
-    if expected is not None and (messages := list_problems(expected, candidates)):
-        _fail([f"{place(results)}: {message}" for message in messages])
-    notes = f"{_describe_wordless(candidates)}{_describe_format(file)}"
+    matched = ""
+    if expected is not None and references is not None:
+        options = matching_options(references, columns)
+        if problems := list_problems(expected, candidates, **options):
+            _fail([f"{place(results)}: {problem}" for problem in problems])
+        _, _, matching = match_captions(expected, candidates, **options)
+        matched = "".join(f"; {note.removesuffix('.')}" for note in matching.notes)
+    notes = f"{matched}{_describe_wordless(candidates)}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
 
 
-def _fail(messages: list[str]) -> None:
+def _fail(messages: list[str]) -> NoReturn:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
     sys.exit(2)

@@ -48,6 +48,7 @@ def run(
 ) -> None:
     """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
+    from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.report import create_comparison_table
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
@@ -55,12 +56,13 @@ def run(
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
     names = system_names([a, b])
     check_outputs([references, a, b, *options.files], [output])
-    evaluator, candidates = scoring.prepare_evaluator(references, [a, b], options, tokenizer)
+    loaded = scoring.load_captions(references, [a, b], CaptionReader(options.reading))
+    evaluator = scoring.evaluator_of(loaded.references, options, tokenizer)
     with Steps(3) as steps:
         reports = []
-        for name, captions in zip(names, candidates, strict=True):
+        for place, name in enumerate(names):
             steps.next(f"Scoring {name}")
-            reports.append(evaluator.evaluate(captions))
+            reports.append(loaded.evaluate(evaluator, place))
         steps.next("Resampling")
         compared = compare(*reports, method=method, samples=samples, level=level, seed=seed)
     if form == "json":

@@ -117,6 +117,8 @@ def run(
     if options.report is not None:
         check_report_packages()
     options.check_kind(has_folders=has_folders)
+    if has_folders and "skip" in (evaluation.reading.missing, evaluation.reading.extra):
+        raise OptionError("--missing skip and --extra skip require files (got folders of shards)")
     if has_folders:
         # Imported lazily, since it imports multiprocessing.
         from capeval.cli.toolkit import shard_scoring
@@ -145,9 +147,8 @@ def _score_files(
     from capeval.report import System, create_image_table, create_score_table, to_json
 
     page = options.report
-    captions, candidates = scoring.load_captions(
-        references, list(results.values()), CaptionReader(evaluation.reading)
-    )
+    loaded = scoring.load_captions(references, list(results.values()), CaptionReader(evaluation.reading))
+    captions = loaded.references
     subsets = None if options.subset is None else scoring.subsets_of(options.subset, captions)
     pictures = None
     if options.images is not None and page is not None:
@@ -155,9 +156,9 @@ def _score_files(
     evaluator = scoring.evaluator_of(captions, evaluation, tokenizer)
     with Steps(len(results) * (2 if options.bootstrap else 1) + (page is not None)) as steps:
         systems = []
-        for name, results_of_system in zip(results, candidates, strict=True):
+        for place, name in enumerate(results):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=evaluator.evaluate(results_of_system, subsets=subsets))
+            system = System(name=name, report=loaded.evaluate(evaluator, place, subsets=subsets))
             if options.bootstrap:
                 steps.next(f"Resampling {name}")
                 system = scoring.with_intervals(
@@ -168,7 +169,7 @@ def _score_files(
             steps.next("Writing the report")
             source = references.name
             scoring.write_report(
-                page, systems, captions, candidates, tokenizer, source=source, pictures=pictures
+                page, systems, captions, loaded.candidates, tokenizer, source=source, pictures=pictures
             )
     if options.form == "json":
         deliver(to_json(systems, per_image=options.per_image), options.output)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,9 @@ OutputFormat = Literal["table", "json", "csv", "markdown", "latex"]
 
 
 Context = Literal["file", "caption"]
+
+
+Unmatched = Literal["error", "skip"]
 
 
 ReferencesFile = Annotated[
@@ -125,6 +129,12 @@ class InputOptions:
         str | None,
         Option(metavar="NAME,...", help="Splits of REFERENCES to use, comma-separated; by default all."),
     ] = None
+    missing: Annotated[
+        Unmatched, Option(help="For images without result: an error, or score the other images only.")
+    ] = "error"
+    extra: Annotated[
+        Unmatched, Option(help="For results without references: an error, or skip these results.")
+    ] = "error"
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -143,7 +153,7 @@ class FrequencyOptions:
     frequencies: Annotated[
         Path | None,
         Option(
-            help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
+            help="Document frequencies for CIDEr-D and CIDEr-2015: captions to count, .npz, or a pickle.",
             show_default="references",
         ),
     ] = None
@@ -176,7 +186,7 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         # Checked here, so that an unknown metric is reported before files are read.
-        metric_names(self.metrics)
+        _validate_metrics(self.metrics)
 
     @property
     def files(self) -> list[Path]:
@@ -209,11 +219,20 @@ def create_tokenizer(
 
 
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names in `--metrics`.
+    """Return the names in `--metrics`, and print a note if a name means a metric with another name.
 
     Raises:
         OptionError: A name is unknown, or two metrics compute scores with the same name.
     """
+    from capeval.metrics.registry import list_alias_notes
+
+    names = _validate_metrics(values)
+    for note in list_alias_notes(names):
+        print(f"capeval: note: {note}", file=sys.stderr)
+    return names
+
+
+def _validate_metrics(values: Sequence[str] | None) -> tuple[str, ...]:
     from capeval.metrics.options import split_metrics
     from capeval.metrics.registry import DEFAULT, resolve
 

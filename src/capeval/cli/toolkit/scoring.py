@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from capeval.cli.toolkit.inputs import CaptionReader, is_standard_input, place, references_from
-from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, metric_names
+from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, InputOptions, metric_names
 from capeval.cli.toolkit.output import Steps, deliver
 from capeval.cli.toolkit.resource_setup import prepare_metrics
 from capeval.data.captions import Candidates, ImageId, References
@@ -18,16 +21,19 @@ from capeval.metrics import Metric
 from capeval.report import System, to_html
 from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.resources import DocumentFrequencies
-from capeval.scoring.evaluator import Evaluator, list_problems
+from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.matching import Matching, match_captions
+from capeval.scoring.report import Report
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
+    "LoadedCaptions",
     "apply_frequencies",
     "evaluator_of",
     "load_captions",
+    "matching_options",
     "metrics_of",
     "pictures_of",
-    "prepare_evaluator",
     "subsets_of",
     "with_intervals",
     "write_report",
@@ -60,18 +66,30 @@ def apply_frequencies(
     return tuple(metric.with_document_frequencies(frequencies) for metric in metrics)
 
 
-def prepare_evaluator(
-    references: Path, results: Sequence[Path], options: EvaluationOptions, tokenizer: Tokenizer
-) -> tuple[Evaluator, list[Candidates]]:
-    """Return the prepared references, and the candidates in each file."""
-    captions, candidates = load_captions(references, results, CaptionReader(options.reading))
-    return evaluator_of(captions, options, tokenizer), candidates
+@dataclass(frozen=True, kw_only=True)
+class LoadedCaptions:
+    """References and the candidates of each system, of the same images.
+
+    Attributes:
+        references: The references.
+        candidates: The candidates of each system, in the order of the files.
+        matchings: How the images of each file were matched to the references.
+    """
+
+    references: References
+    candidates: list[Candidates]
+    matchings: list[Matching]
+
+    def evaluate(self, evaluator: Evaluator, place: int, **options: Any) -> Report:
+        """Evaluate the candidates at a place; the report contains their matching."""
+        report = evaluator.evaluate(self.candidates[place], **options)
+        return replace(report, matching=self.matchings[place])
 
 
-def load_captions(
-    references: Path, results: Sequence[Path], reading: CaptionReader
-) -> tuple[References, list[Candidates]]:
-    """Load references, and the candidates in each file, for the same images.
+def load_captions(references: Path, results: Sequence[Path], reading: CaptionReader) -> LoadedCaptions:
+    """Load references and the candidates in each file, and match their images.
+
+    If images without result are skipped, the images that have results in all files are left.
 
     Raises:
         OptionError: The files and the options for reading them are inconsistent.
@@ -84,10 +102,41 @@ def load_captions(
         steps.next("Reading captions")
         captions = reading.references(references)
         candidates = [reading.candidates(path, captions) for path in results]
+    matched = []
     for path, system in zip(results, candidates, strict=True):
-        for problem in list_problems(captions, system):
-            raise MismatchError(f"{place(path)}: {problem}")
-    return captions, candidates
+        try:
+            matched.append(match_captions(captions, system, **matching_options(references, reading.options)))
+        except MismatchError as error:
+            raise MismatchError(f"{place(path)}: {error}") from None
+    return _select_common(captions, matched)
+
+
+def matching_options(references: Path, options: InputOptions) -> dict[str, Any]:
+    """Return the options of `match_captions` for references in a file, which may list file names."""
+    names = None if is_standard_input(references) else partial(load_file_names, references)
+    return {"missing": options.missing, "extra": options.extra, "names": names}
+
+
+def _select_common(
+    references: References, matched: Sequence[tuple[References, Candidates, Matching]]
+) -> LoadedCaptions:
+    """Return the images that all systems have."""
+    kept = [set(own) for own, _, _ in matched]
+    common = [image for image in matched[0][0] if all(image in images for images in kept)]
+    if not common:
+        raise MismatchError("the result files have no image in common")
+    if all(len(images) == len(common) for images in kept):
+        return LoadedCaptions(
+            references=matched[0][0],
+            candidates=[candidates for _, candidates, _ in matched],
+            matchings=[matching for _, _, matching in matched],
+        )
+    skipped = len(references) - len(common)
+    return LoadedCaptions(
+        references=references.select(common),
+        candidates=[candidates.select(common) for _, candidates, _ in matched],
+        matchings=[replace(matching, without_results=skipped) for _, _, matching in matched],
+    )
 
 
 def evaluator_of(references: References, options: EvaluationOptions, tokenizer: Tokenizer) -> Evaluator:

@@ -16,7 +16,7 @@ from capeval.errors import MismatchError
 from capeval.errors.messages import format_images
 from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.resources import DocumentFrequencies
 from capeval.studies.diversity.options import ImageDiversityOptions, Similarity
 from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
@@ -112,7 +112,7 @@ def image_diversity(
     metric: Metric = (
         CiderD(frequencies=frequencies)
         if options.similarity == "CIDEr-D"
-        else Cider(frequencies=frequencies, stem=False)
+        else Cider2015(frequencies=frequencies, stem=False)
     )
     matrices, self_cider_signature = _compute_similarities(groups, metric)
     mbleu, image_mbleu, mbleu_signature = _compute_mutual_bleu(groups)

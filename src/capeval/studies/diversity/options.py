@@ -13,7 +13,7 @@ COLLECTED = (4500, 5)
 """The number of images, and of captions per image, in the paper's samples."""
 
 # Similarities of two captions, for Self-CIDEr.
-Similarity = Literal["CIDEr-D", "CIDEr"]
+Similarity = Literal["CIDEr-D", "CIDEr-2015"]
 SimilarityOption = Annotated[
     Similarity, Option(help="Similarity of two captions, for Self-CIDEr (--within-images).")
 ]

@@ -85,15 +85,15 @@ class CocoFiles:
         self, names: Sequence[str], options: EvaluationOptions
     ) -> tuple[Evaluator, dict[str, Candidates]] | None:
         """Return COCO's prepared references and candidates by system, or None."""
-        from capeval.cli.toolkit.scoring import prepare_evaluator
+        from capeval.cli.toolkit.inputs import CaptionReader
+        from capeval.cli.toolkit.scoring import evaluator_of, load_captions
         from capeval.tokenizers import Tokenizer
 
         if self.coco_references is None:
             return None
-        evaluator, on_coco = prepare_evaluator(
-            self.coco_references, self.coco_results or [], options, Tokenizer()
-        )
-        return evaluator, dict(zip(names, on_coco, strict=True))
+        loaded = load_captions(self.coco_references, self.coco_results or [], CaptionReader(options.reading))
+        evaluator = evaluator_of(loaded.references, options, Tokenizer())
+        return evaluator, dict(zip(names, loaded.candidates, strict=True))
 
 
 def run(

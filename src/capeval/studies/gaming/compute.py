@@ -14,7 +14,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images
 from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.studies.gaming.options import GamingOptions
@@ -47,7 +47,7 @@ GAMED_METRICS = (
     ComparedMetric(metric=Meteor()),
     ComparedMetric(metric=RougeL()),
     ComparedMetric(metric=RougeN(n=1)),
-    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=Cider2015()),
     ComparedMetric(metric=CiderD()),
 )
 """The metrics of the COCO server, ROUGE-1, and CIDEr, which has neither clipping nor a length penalty."""
@@ -293,7 +293,7 @@ def study_gaming(
         >>> honest, *attacked = study_gaming(load_references("references.json"))
         >>> attacked[-1].name, attacked[-1].example
         ('8 sure 4-grams, one after the other', 'a dog runs on dog runs on the runs on the grass')
-        >>> round(honest.scores["CIDEr"], 3), round(attacked[-1].scores["CIDEr"], 3)
+        >>> round(honest.scores["CIDEr-2015"], 3), round(attacked[-1].scores["CIDEr-2015"], 3)
         (0.215, 0.817)
     """
     references = references.select(references.image_ids[: options.images])

@@ -17,7 +17,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.studies.shared.words import (
     WORDS,
@@ -47,9 +47,9 @@ BATCH = 4_000
 """Number of references scored at a time."""
 
 PAPER_RANKERS = (
-    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=Cider2015()),
     ComparedMetric(metric=CiderD()),
-    ComparedMetric(metric=Cider(n=1, order=1)),
+    ComparedMetric(metric=Cider2015(n=1, order=1)),
     ComparedMetric(metric=CiderD(n=1, order=1)),
     ComparedMetric(metric=RougeN(n=1)),
     ComparedMetric(metric=Bleu(orders=(1,), level="sentence")),
@@ -247,12 +247,12 @@ def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelatio
         ...     2: ["Two cats sleep on a bed.", "Cats on a bed.", "Cats sleep."],
         ... }
         >>> correlations = paper_correlations(rank_references(References(references)))
-        >>> found = correlations["CIDEr", "BLEU-1"]
+        >>> found = correlations["CIDEr-2015", "BLEU-1"]
         >>> round(found.mean, 3), found.images
         (0.75, 2)
     """
-    others = [name for name in ranking.scores if name not in ("CIDEr", "CIDEr-1", "CIDEr-D-1")]
-    pairs = (*(("CIDEr", name) for name in others), ("CIDEr-1", "CIDEr-D-1"))
+    others = [name for name in ranking.scores if name not in ("CIDEr-2015", "CIDEr-2015-1", "CIDEr-D-1")]
+    pairs = (*(("CIDEr-2015", name) for name in others), ("CIDEr-2015-1", "CIDEr-D-1"))
     return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
 
 

@@ -66,7 +66,7 @@ def _build_reference_table(ranking: Ranking, image: ImageId, top: int) -> Grid:
 
 
 def _plot_ranks(ranking: Ranking) -> Figure:
-    pairs = {"CIDEr-D": "CIDEr", "CIDEr-D-1": "CIDEr-1"}
+    pairs = {"CIDEr-D": "CIDEr-2015", "CIDEr-D-1": "CIDEr-2015-1"}
     scores = ranking.scores
     return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for y, x in pairs.items()})
 

@@ -14,7 +14,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair
 from capeval.metrics.bleu import Bleu
-from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
 from capeval.studies.shared.words import (
@@ -38,7 +38,7 @@ PAPER_CONTENDERS = (
     ComparedMetric(metric=RougeN(n=1), stem=True),
     ComparedMetric(metric=RougeL(beta=2.0), stem=True),
     ComparedMetric(metric=Meteor()),
-    ComparedMetric(metric=Cider()),
+    ComparedMetric(metric=Cider2015()),
     ComparedMetric(metric=CiderD()),
 )
 """The metrics as in the CIDEr paper: sentence-level BLEU, and stems instead of words (appendix VII)."""

@@ -63,7 +63,7 @@ def phases_of(challenge: Challenge) -> list[PhaseState]:
     return [
         PhaseState(
             phase=phase,
-            when=phase.when(now),
+            when=phase.get_state(now),
             teams=phase.teams_count,
             submissions=phase.all_count,
             waiting=phase.waiting_count,

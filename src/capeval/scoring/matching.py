@@ -1,0 +1,281 @@
+"""Matching of results and references: rules for image ids, and parts of the images."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from capeval._internal.validation import validate_choice
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.errors import MismatchError
+from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images, shorten
+
+__all__ = ["Matching", "Policy", "list_problems", "match_candidates", "match_captions"]
+
+Policy = Literal["error", "skip"]
+"""What happens to images of only one side: an error, or they are skipped."""
+
+Names = Callable[[], Mapping[ImageId, str]]
+_COCO = re.compile(r"COCO_\w+_0*(\d+)", re.ASCII)
+
+
+def _get_text(image: ImageId) -> str:
+    return str(image)
+
+
+def _normalize(image: ImageId) -> str:
+    return unicodedata.normalize("NFC", str(image))
+
+
+def _get_base_name(image: ImageId) -> str:
+    return re.split(r"[/\\]", _normalize(image))[-1]
+
+
+def _get_stem(image: ImageId) -> str:
+    name = _get_base_name(image)
+    return name.rpartition(".")[0] or name
+
+
+def _get_number(image: ImageId) -> str:
+    stem = _get_stem(image)
+    found = _COCO.fullmatch(stem)
+    return stem if found is None else found[1]
+
+
+_RULES: Mapping[str, Callable[[ImageId], str]] = {
+    "numbers equal their decimal text": _get_text,
+    "Unicode normalization (NFC)": _normalize,
+    "base names of paths": _get_base_name,
+    "base names without extension": _get_stem,
+    "numbers in COCO's file names": _get_number,
+}
+_FILE_NAMES = "file names listed by the references"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matching:
+    """How the images of results were matched to the references.
+
+    Attributes:
+        rule: The rule that equates image ids; empty if they are equal.
+        example: An id in the results and the equal id in the references; None if they are equal.
+        references: The number of images with references.
+        without_results: The number of these images that were skipped, because they have no result.
+        without_references: The number of images of the results that were skipped, because they have no
+            references.
+    """
+
+    rule: str = ""
+    example: tuple[ImageId, ImageId] | None = None
+    references: int
+    without_results: int = 0
+    without_references: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Footnotes for tables, in full sentences; empty if ids are equal and no image was skipped."""
+        notes = []
+        if self.without_results:
+            scored = self.references - self.without_results
+            notes.append(f"{scored:,} of {self.references:,} images: the others have no result.")
+        if self.without_references:
+            noun = "image" if self.without_references == 1 else "images"
+            notes.append(f"{self.without_references:,} {noun} of the results skipped, without references.")
+        if self.example is not None:
+            result, reference = map(shorten, self.example)
+            notes.append(f"Image ids matched by a rule ({self.rule}): {result} is {reference}.")
+        return tuple(notes)
+
+
+def match_captions(
+    references: References,
+    candidates: Candidates,
+    *,
+    missing: Policy = "error",
+    extra: Policy = "error",
+    names: Names | None = None,
+) -> tuple[References, Candidates, Matching]:
+    """Return references and candidates of the same images, in the order of the references.
+
+    Image ids are equated by the first of these rules that gives references to all results: equal ids; numbers
+    and their decimal text; Unicode normalization (NFC); base names of paths; base names without extension;
+    numbers in COCO's file names; file names listed by the references. A rule must map the ids of each side to
+    different ids, and applies to all ids. If images are skipped, the first rule is used that gives references
+    to some results.
+
+    Args:
+        references: The references.
+        candidates: The candidates.
+        missing: `skip` to skip images without candidate.
+        extra: `skip` to skip candidates without references.
+        names: Returns the file names of the references' images by id. It is called only if no other rule
+            applies.
+
+    Returns:
+        The references and candidates of the matched images, with the ids of the references, and the matching.
+
+    Raises:
+        MismatchError: The images differ and are not skipped, no image is left, or an image has several
+            candidates.
+        OptionError: `missing` or `extra` is neither `error` nor `skip`.
+
+    Example:
+        >>> from capeval import Candidates, References
+        >>> from capeval.scoring.matching import match_captions
+        >>> references = References({391895: ["A man on a motorcycle."], 522418: ["A cake."]})
+        >>> candidates = Candidates({"COCO_val2014_000000391895.jpg": "A man rides."})
+        >>> references, candidates, matching = match_captions(references, candidates, missing="skip")
+        >>> dict(references), dict(candidates)
+        ({391895: ['A man on a motorcycle.']}, {391895: ['A man rides.']})
+        >>> matching.rule, matching.without_results
+        ("numbers in COCO's file names", 1)
+    """
+    validate_choice("missing", missing, get_args(Policy))
+    validate_choice("extra", extra, get_args(Policy))
+    positions = references.native.positions_in(candidates.native)
+    if (positions >= 0).all() and len(candidates) == len(references) and not (candidates.counts > 1).any():
+        # Only the order can differ.
+        if not np.array_equal(positions, np.arange(len(references))):
+            candidates = Candidates.from_native(candidates.native.select(positions.tolist()))
+        return references, candidates, Matching(references=len(references))
+    rule, renamed = _rename(references, candidates, extra, names)
+    if problems := _list_problems(references, renamed, missing, extra):
+        raise MismatchError("; ".join(problems))
+    common = [image for image in references.image_ids if image in renamed]
+    if not common:
+        raise MismatchError("no image of the results has references" + _compare_ids(references, candidates))
+    example = next(
+        (
+            (old, new)
+            for old, new in zip(candidates.image_ids, renamed.image_ids, strict=True)
+            if new in references
+        ),
+        None,
+    )
+    matching = Matching(
+        rule=rule,
+        example=example if rule else None,
+        references=len(references),
+        without_results=len(references) - len(common),
+        without_references=len(renamed) - len(common),
+    )
+    return references.select(common), renamed.select(common), matching
+
+
+def match_candidates(references: References, candidates: Candidates) -> tuple[Candidates, Matching]:
+    """Return the candidates of all images, with the ids of the references and in their order.
+
+    Raises:
+        MismatchError: The images differ, or an image has several candidates.
+    """
+    _, matched, matching = match_captions(references, candidates)
+    return matched, matching
+
+
+def list_problems(
+    references: References,
+    candidates: Candidates,
+    *,
+    missing: Policy = "error",
+    extra: Policy = "error",
+    names: Names | None = None,
+) -> list[str]:
+    """Return the errors that prevent scoring; empty if each image has one candidate.
+
+    The arguments are those of `match_captions`.
+
+    Example:
+        >>> from capeval import Candidates, References
+        >>> from capeval.scoring.matching import list_problems
+        >>> references = References({1: ["A dog runs."], 2: ["Two cats."]})
+        >>> list_problems(references, Candidates({1: "A dog.", 2: "A cat."}))
+        []
+        >>> list_problems(references, Candidates({1: "A dog."}))
+        ["image 2 is among the references but not among the candidates; to skip it, set missing='skip' ..."]
+    """
+    _, renamed = _rename(references, candidates, extra, names)
+    return _list_problems(references, renamed, missing, extra)
+
+
+def _rename(
+    references: References, candidates: Candidates, extra: Policy, names: Names | None
+) -> tuple[str, Candidates]:
+    """Return the rule that applies, and the candidates with the ids of the references."""
+    known = candidates.native.positions_in(references.native) >= 0
+    if known.all() or (extra == "skip" and known.any()):
+        return "", candidates
+    found = _find_rule(references.image_ids, candidates.image_ids, extra, names)
+    if found is None:
+        return "", candidates
+    rule, ids = found
+    captions = {ids.get(image, image): captions for image, captions in candidates.items()}
+    return rule, Candidates(captions)
+
+
+def _find_rule(
+    references: Sequence[ImageId], results: Sequence[ImageId], extra: Policy, names: Names | None
+) -> tuple[str, dict[ImageId, ImageId]] | None:
+    """Return the first rule that applies, and the references' id of each image in the results."""
+    for rule, get_key in _RULES.items():
+        by_key = {get_key(image): image for image in references}
+        keys = [get_key(image) for image in results]
+        if len(by_key) < len(references) or len(set(keys)) < len(keys):
+            continue
+        if ids := _map_ids(results, keys, by_key, extra):
+            return rule, ids
+    listed = names() if names is not None else {}
+    images = [image for image in references if image in listed]
+    by_name = {_get_base_name(listed[image]): image for image in images}
+    keys = [_get_base_name(image) for image in results]
+    if len(by_name) < len(images) or len(set(keys)) < len(keys):
+        return None
+    ids = _map_ids(results, keys, by_name, extra)
+    return None if ids is None else (_FILE_NAMES, ids)
+
+
+def _map_ids(
+    results: Sequence[ImageId], keys: Sequence[str], by_key: Mapping[str, ImageId], extra: Policy
+) -> dict[ImageId, ImageId] | None:
+    ids = {image: by_key[key] for image, key in zip(results, keys, strict=True) if key in by_key}
+    return ids if ids and (extra == "skip" or len(ids) == len(results)) else None
+
+
+def _list_problems(
+    references: References, candidates: Candidates, missing: Policy, extra: Policy
+) -> list[str]:
+    problems = []
+    several = np.flatnonzero(candidates.counts > 1)
+    if several.size:
+        image = candidates.image_ids[several[0]]
+        swapped = references.counts.max() == 1 and candidates.counts.min() > 1
+        message = describe_several_candidates(image, len(candidates[image]))
+        problems.append(message + (f"; {SWAPPED}" if swapped else ""))
+    known = candidates.native.positions_in(references.native) >= 0
+    unknown = np.flatnonzero(~known)
+    if unknown.size and extra == "error":
+        images = [candidates.image_ids[position] for position in unknown.tolist()]
+        fix = _suggest_skipping("extra", images) if known.any() else _compare_ids(references, candidates)
+        problems.append(f"{format_images(images)} among the candidates but not among the references{fix}")
+    without = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
+    if without.size and missing == "error" and known.any():
+        images = [references.image_ids[position] for position in without.tolist()]
+        fix = _suggest_skipping("missing", images)
+        problems.append(f"{format_images(images)} among the references but not among the candidates{fix}")
+    return problems
+
+
+def _suggest_skipping(option: str, images: Sequence[ImageId]) -> str:
+    """Return the option that skips the images, as the end of a message."""
+    them = "it" if len(images) == 1 else "them"
+    return f"; to skip {them}, set {option}='skip' (on the command line: --{option} skip)"
+
+
+def _compare_ids(references: References, candidates: Candidates) -> str:
+    """Return an id of each side, as the end of a message about ids without a common one."""
+    result, reference = shorten(candidates.image_ids[0]), shorten(references.image_ids[0])
+    return f"; ids of the results such as {result} must equal ids of the references such as {reference}"
