@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
+from capeval._internal import language_tokens
 from capeval._internal.plugins import PluginGroup, Registry
 from capeval._internal.validation import validate_choice, validate_flag, validate_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import Digest
-from capeval.errors import CaptionError, MismatchError, OptionError
+from capeval.errors import CapevalWarning, CaptionError, MismatchError, OptionError
 from capeval.errors.messages import describe_id_types, format_images, shorten
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ Context = Literal["file", "caption"]
 # Signatures separate their parts with `|`.
 _NAME = re.compile(r"[^\s|]+")
 _MAX_THREADS = 4096
+# Captions whose script is checked.
+_SAMPLE = 100
 
 
 def set_threads(count: int | None) -> None:
@@ -145,7 +150,8 @@ class Tokenizer:
         if self.kind == "none":
             return "none"
         if self.kind == "function":
-            return f"function:{self.name}"
+            is_own = getattr(self.function, "__module__", None) == language_tokens.__name__
+            return self.name if is_own else f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
         context = "" if self.context == "file" else f"-context:{self.context}"
         return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}"
@@ -176,19 +182,34 @@ def _register_plugin(entry: EntryPoint, loaded: object) -> None:
 
 
 TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _register_plugin))
-"""Tokenizers by name: `ptb`, `none` and the entry points of the group `capeval.tokenizers`."""
+"""Tokenizers by name: `ptb`, `none`, `char`, `whitespace`, `13a`, `zh`, and the entry points of the group
+`capeval.tokenizers`.
+"""
 
-TOKENIZERS.add({"ptb": Tokenizer(), "none": Tokenizer(kind="none")}, __name__)
+_FUNCTIONS: Mapping[str, Callable[[str], list[str]]] = {
+    "char": language_tokens.split_characters,
+    "whitespace": language_tokens.split_white_space,
+    "13a": language_tokens.split_13a,
+    "zh": language_tokens.split_zh,
+}
+TOKENIZERS.add(
+    {
+        "ptb": Tokenizer(),
+        "none": Tokenizer(kind="none"),
+        **{name: Tokenizer(function=function, name=name) for name, function in _FUNCTIONS.items()},
+    },
+    __name__,
+)
 
 
-def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> list[list[str]]:
+def tokenize(captions: Sequence[str], tokenizer: Tokenizer | str | None = None) -> list[list[str]]:
     """Split captions into tokens.
 
     A line break inside a caption counts as one space, as in the reference.
 
     Args:
         captions: The captions.
-        tokenizer: The tokenizer; the reference's by default.
+        tokenizer: The tokenizer, or its name in `TOKENIZERS`; the reference's by default.
 
     Returns:
         One list of tokens per caption.
@@ -196,12 +217,14 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
     Raises:
         CaptionError: A caption is not a string of Unicode characters; or the tokenizer's function fails or
             does not return lists of tokens.
-        OptionError: `tokenizer` is not a `Tokenizer`.
+        OptionError: `tokenizer` is neither a `Tokenizer` nor the name of one.
 
     Example:
         >>> from capeval import tokenize
         >>> tokenize(["A dog's ball, isn't it?", "Two CATS sleep."])
         [['a', 'dog', "'s", 'ball', 'is', "n't", 'it'], ['two', 'cats', 'sleep']]
+        >>> tokenize(["一只狗在跑"], "zh")
+        [['一', '只', '狗', '在', '跑']]
     """
     if isinstance(captions, str):
         raise CaptionError("captions must be a list of strings (got one string)")
@@ -222,9 +245,16 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
         ) from None
 
 
-def _check_tokenizer(tokenizer: Tokenizer | None) -> Tokenizer:
+def _check_tokenizer(tokenizer: Tokenizer | str | None) -> Tokenizer:
     if tokenizer is None:
         return Tokenizer()
+    if isinstance(tokenizer, str):
+        name = TOKENIZERS.spelling(tokenizer)
+        if name is None:
+            raise OptionError(
+                f"'tokenizer' must be a Tokenizer or one of {', '.join(TOKENIZERS)} (got {tokenizer!r})"
+            )
+        return TOKENIZERS[name]
     if not isinstance(tokenizer, Tokenizer):
         raise OptionError(
             f"'tokenizer' must be a Tokenizer, such as Tokenizer(kind='ptb') (got {tokenizer!r})"
@@ -304,7 +334,7 @@ def _to_native(captions: References | Candidates, tokenizer: Tokenizer) -> _nati
 
 
 def as_tokenized(
-    references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
+    references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | str | None
 ) -> TokenizedReferences:
     """Tokenize references; return references that are already tokenized unchanged.
 
@@ -322,15 +352,31 @@ def as_tokenized(
     return references
 
 
+def _warn_about_script(references: References, tokenizer: Tokenizer) -> None:
+    """Warn if the tokenizer is for English and the first references have no spaces between words."""
+    if tokenizer.kind != "ptb":
+        return
+    first = [references[image][0] for image in islice(references, _SAMPLE)]
+    if language_tokens.is_without_spaces(first):
+        warnings.warn(
+            f"the tokenizer reads sentences without spaces between words, such as {shorten(first[0])}, as one"
+            " token each; choose a tokenizer for the language, such as 'zh' or 'char' (on the command line:"
+            " --tokenizer zh)",
+            CapevalWarning,
+            stacklevel=3,
+        )
+
+
 class TokenizedReferences:
     """References tokenized once, for any number of metrics and candidates.
 
     A pickle contains the captions, which are tokenized again when it is loaded.
     """
 
-    def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
+    def __init__(self, references: References, tokenizer: Tokenizer | str | None = None) -> None:
         self.references = references
         self.tokenizer = _check_tokenizer(tokenizer)
+        _warn_about_script(references, self.tokenizer)
         # Shared by all signatures, so that it is computed once.
         self.digest = Digest(references)
         self.native = _native.TokenizedReferences(

@@ -21,12 +21,14 @@ from capeval.report import (
     create_comparison_table,
     create_image_table,
     create_score_table,
+    scale_table,
     to_csv,
     to_html,
     to_json,
     to_latex,
     to_markdown,
 )
+from capeval.report.terminal import format_table
 from capeval.scoring.significance import bootstrap, compare
 
 REFERENCES = References(
@@ -261,3 +263,36 @@ def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatc
         DependencyError, match=rf"HTML reports need {package}: pip install 'capeval\[report\]'"
     ):
         page_of([system("good", GOOD, **FEW)])
+
+
+def test_wide_tables_of_terminals_are_transposed() -> None:
+    made = [system(name, GOOD, metrics=["BLEU", "ROUGE-L", "CIDEr-D"]) for name in ("a", "b")]
+    grid = create_score_table(made)
+    wide = format_table(grid)
+    assert format_table(grid, width=200) == wide
+    narrow = format_table(grid, width=80).splitlines()
+    assert narrow[0].split() == ["System", "a", "b"]
+    assert [line.split()[0] for line in narrow[2:]] == list(grid.columns[1:])
+    assert all(len(line) <= 80 for line in narrow)
+    # Transposing many rows makes a table wider.
+    many = create_score_table([system(f"system {number}", GOOD) for number in range(7)])
+    assert format_table(many, width=20) == format_table(many)
+
+
+def test_scores_times_100() -> None:
+    made = [system(name, captions, **FEW) for name, captions in (("a", GOOD), ("b", BAD))]
+    plain, scaled = create_score_table(made), scale_table(create_score_table(made))
+    for row, others in zip(plain.rows, scaled.rows, strict=True):
+        assert others[0] == row[0]
+        for cell, other in zip(row[1:], others[1:], strict=True):
+            assert isinstance(cell.value, float)
+            assert cell.low is not None
+            assert (other.value, other.low, other.digits) == (100 * cell.value, 100 * cell.low, 1)
+            assert other.best is cell.best
+    assert "times 100" in plain.notes[1]
+    assert scaled.notes[1].endswith("Scores are times 100.")
+    compared = compare(made[0].report, made[1].report)
+    row = scale_table(create_comparison_table(compared, "a", "b")).rows[0]
+    found = compared[str(row[0].value)]
+    assert (row[1].value, row[3].low, row[3].digits) == (100 * found.a, 100 * found.low, 2)
+    assert (row[4].value, row[4].digits) == (found.p_value, 4)

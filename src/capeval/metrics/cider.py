@@ -120,7 +120,9 @@ class _Cider(MeanMetric):
 @register
 @dataclass(frozen=True, kw_only=True)
 class CiderD(_Cider):
-    """CIDEr-D (equations 4 and 5), the metric that COCO papers report as CIDEr.
+    """TF-IDF similarity of n-grams, which papers report as CIDEr.
+
+    These are equations 4 and 5 of the CIDEr paper.
 
     Args:
         n: The maximum length of n-grams, 1 to 4.
@@ -188,9 +190,9 @@ class CiderD(_Cider):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Cider2015(_Cider):
-    """CIDEr as its paper of 2015 defines it (equations 1 to 3); papers rarely report it.
+    """The CIDEr of its paper of 2015; later papers report CIDEr-D.
 
-    It compares stems, without clipping and without a length penalty.
+    These are equations 1 to 3 of the paper. It compares stems, without clipping and without a length penalty.
 
     Args:
         n: The maximum length of n-grams, 1 to 4.

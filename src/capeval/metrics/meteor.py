@@ -82,7 +82,9 @@ _TABLES = Resource(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Meteor(Metric):
-    """Precision and recall of matched words, with a penalty for fragmentation.
+    """Matched words, stems, synonyms and paraphrases.
+
+    The score combines precision and recall, with a penalty for fragmentation.
 
     The default options compute the same scores as `java -jar meteor-1.5.jar - - -stdio -l en -norm`, the
     command of the COCO server; `Meteor.of_paper()` is the form in the COCO Captions paper.

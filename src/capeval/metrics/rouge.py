@@ -100,7 +100,7 @@ class RougeN(MeanMetric):
 @register
 @dataclass(frozen=True, kw_only=True)
 class RougeS(MeanMetric):
-    """F-measure of skip bigrams: ordered pairs of words within a maximum distance.
+    """F-measure of ordered pairs of words (skip bigrams).
 
     Args:
         distance: The maximum distance between the two words (1 for adjacent words); `None` for no limit.

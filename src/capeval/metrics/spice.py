@@ -90,7 +90,9 @@ class LongSentenceError(CaptionError):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Spice(Metric):
-    """F-measure of shared objects, attributes and relations of scene graphs.
+    """F-measure of objects, attributes and relations.
+
+    They come from scene graphs of the candidate and of the references.
 
     Args:
         categories: The tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`, `Size`

@@ -29,7 +29,9 @@ _DEFAULT_LIMIT = 120
 @register
 @dataclass(frozen=True, kw_only=True)
 class Spider(Metric):
-    """The mean of SPICE and CIDEr-D, each with its default options.
+    """The mean of SPICE and CIDEr-D.
+
+    Both have their default options.
 
     Args:
         frequencies: The source of CIDEr-D's document frequencies: `references`, `uniform`, or

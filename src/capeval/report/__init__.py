@@ -9,6 +9,7 @@ from capeval.report.tables import (
     create_comparison_table,
     create_image_table,
     create_score_table,
+    scale_table,
 )
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "create_comparison_table",
     "create_image_table",
     "create_score_table",
+    "scale_table",
     "to_csv",
     "to_html",
     "to_json",

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError
-from capeval.scoring.report import Report
+from capeval.scoring.report import TIMES_100, Report
 
 if TYPE_CHECKING:
     from capeval.scoring.significance import Comparison, Interval
 
-__all__ = ["Cell", "Grid", "System", "create_comparison_table", "create_image_table", "create_score_table"]
+__all__ = [
+    "Cell",
+    "Grid",
+    "System",
+    "create_comparison_table",
+    "create_image_table",
+    "create_score_table",
+    "scale_table",
+]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -211,6 +219,40 @@ def create_comparison_table(
         for name, each in comparisons.items()
     )
     return Grid(columns=("Metric", a, b, "Difference", "p-value"), rows=rows, notes=tuple(notes))
+
+
+def scale_table(grid: Grid) -> Grid:
+    """Return a table with scores times 100, as papers often print them, with two decimals less.
+
+    p-values, counts and ids are unchanged.
+
+    Args:
+        grid: A table of scores or of comparisons.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.report import System, create_score_table, scale_table
+        >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+        >>> grid = scale_table(create_score_table([System(name="Ours", report=report)]))
+        >>> [cell.value for cell in grid.rows[0]], grid.rows[0][1].digits
+        (['Ours', 75.0], 1)
+    """
+    rows = tuple(
+        tuple(
+            cell if name == "p-value" else _scale_cell(cell)
+            for name, cell in zip(grid.columns, row, strict=True)
+        )
+        for row in grid.rows
+    )
+    notes = tuple(note.replace(TIMES_100, "Scores are times 100.") for note in grid.notes)
+    return replace(grid, rows=rows, notes=notes)
+
+
+def _scale_cell(cell: Cell) -> Cell:
+    if not isinstance(cell.value, float):
+        return cell
+    low, high = (None if end is None else 100 * end for end in (cell.low, cell.high))
+    return replace(cell, value=100 * cell.value, low=low, high=high, digits=cell.digits - 2)
 
 
 def _get_names(systems: Sequence[System]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def evaluate(
     metrics: Iterable[str | Metric] = DEFAULT,
     *,
     subsets: Subsets | None = None,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: Tokenizer | str | None = None,
     missing: Policy = "error",
     extra: Policy = "error",
 ) -> Report:
@@ -41,7 +41,7 @@ def evaluate(
             can differ in form from those of the references (`capeval.scoring.matching.match_captions`).
         metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
         subsets: Mapping of subset names to image ids; each subset is also scored separately.
-        tokenizer: The tokenizer; by default the reference implementation's.
+        tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
         missing: `skip` to score only the images that have a candidate, with the document frequencies of these
             images, as pycocoevalcap does with a list of image ids.
         extra: `skip` to ignore candidates without references.
@@ -83,7 +83,7 @@ class Evaluator:
     Args:
         references: The references of each image; tokenized references are used unchanged.
         metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
-        tokenizer: The tokenizer; by default the reference implementation's.
+        tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
 
     Raises:
         CaptionError: `references` are not captions by image.
@@ -103,7 +103,7 @@ class Evaluator:
         references: ReferencesLike | TokenizedReferences,
         metrics: Iterable[str | Metric] = DEFAULT,
         *,
-        tokenizer: Tokenizer | None = None,
+        tokenizer: Tokenizer | str | None = None,
     ) -> None:
         resolved = resolve(metrics)
         self._tokens = as_tokenized(references, tokenizer)

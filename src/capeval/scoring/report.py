@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     from capeval.scoring.significance import Comparisons, Interval, Method
 
-__all__ = ["Report"]
+__all__ = ["TIMES_100", "Report"]
+
+TIMES_100 = "Papers often print scores times 100."
+"""The footnote on the scale of scores."""
 
 _Value = TypeVar("_Value")
 
@@ -134,7 +137,7 @@ class Report:
         return (
             f"{images}, {references} each{named}.",
             *(self.matching.notes if self.matching is not None else ()),
-            " ".join([*of_metrics, "Papers often print scores times 100."]),
+            " ".join([*of_metrics, TIMES_100]),
             *(self.unscored_notes() if unscored else ()),
         )
 

@@ -624,3 +624,26 @@ def test_demo_shows_the_paper_beside_it_and_writes_a_report(
     assert table[2][-1] == "0.854"
     assert (tmp_path / "d\xe9mo" / "report.html").stat().st_size > 50_000
     assert " s: reading " in text
+
+
+def test_scores_times_100(files: Path) -> None:
+    paths = files / "references.json", files / "a.json"
+    plain = json.loads(output("score", *paths, "-m", "ROUGE-L", "-f", "json"))["metrics"]["ROUGE-L"]
+    assert f"{100 * plain:.1f}" in output("score", *paths, "-m", "ROUGE-L", "--scale", "100")
+    commands: list[list[str | Path]] = [["score", *paths], ["compare", *paths, files / "b.json"]]
+    for command in commands:
+        message = refusal(*command, "--scale", "100", "-f", "json")
+        assert "--scale applies to the formats table, markdown and latex (got json)" in message
+    text = output("compare", *paths, files / "b.json", "-m", "ROUGE-L", "--method", "randomization")
+    assert "p-value: paired approximate randomization (1,000 samples, seed 0)." in text
+
+
+def test_a_metric_is_described() -> None:
+    text = output("metrics", "cider")
+    assert text.startswith("CIDEr-D: ")
+    assert "Other names: CIDEr\n" in text
+    assert "  sigma=6\n      The width of the Gaussian penalty" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert all(len(line) <= 80 for line in output("metrics").splitlines())
+    assert [each["name"] for each in json.loads(output("metrics", "bleu4", "-f", "json"))] == ["BLEU-4"]
+    assert "unknown metric 'CIDErE'; did you mean 'CIDEr-D'?" in refusal("metrics", "CIDErE")

@@ -14,8 +14,10 @@ from capeval.cli.toolkit.options import (
     Output,
     ReferencesFile,
     Samples,
+    Scale,
     Seed,
     TokenizerSpec,
+    check_scale,
     create_tokenizer,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
@@ -29,6 +31,7 @@ EXAMPLES = examples(
 
 
 PairedTest = Literal["bootstrap", "randomization"]
+_TESTS = {"bootstrap": "bootstrap", "randomization": "approximate randomization"}
 
 
 def run(
@@ -44,15 +47,17 @@ def run(
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
     form: FormatOption = "table",
+    scale: Scale = "1",
     output: Output = None,
 ) -> None:
     """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
-    from capeval.report import create_comparison_table
+    from capeval.report import create_comparison_table, scale_table
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
 
+    check_scale(scale, form)
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
     names = system_names([a, b])
     check_outputs([references, a, b, *options.files], [output])
@@ -68,5 +73,11 @@ def run(
     if form == "json":
         deliver(comparison_to_json(compared, *names), output)
     else:
-        notes = (*reports[0].notes(references.name, unscored=False), *compared.notes)
-        render(create_comparison_table(compared, *names, notes=notes), form, output)
+        notes = (
+            *reports[0].notes(references.name, unscored=False),
+            f"Difference: {names[0]} - {names[1]}, with {100 * level:g}% bootstrap intervals over images.",
+            f"p-value: paired {_TESTS[method]} ({samples:,} samples, seed {seed}).",
+            *compared.notes,
+        )
+        grid = create_comparison_table(compared, *names, notes=notes)
+        render(scale_table(grid) if scale == "100" else grid, form, output)

@@ -2,40 +2,79 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument
 from capeval.cli.toolkit.options import FormatOption
-from capeval.cli.toolkit.output import examples, render
+from capeval.cli.toolkit.output import deliver, examples, render
+
+if TYPE_CHECKING:
+    from capeval.metrics import Metric
 
 __all__ = ["EXAMPLES", "run"]
 
-EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
+EXAMPLES = examples("capeval metrics", "capeval metrics CIDEr-D", "capeval metrics --format markdown")
+_WIDTH = 80
 
 
-def run(form: FormatOption = "table") -> None:
-    """List the metrics for --metrics with their scores, options and resources."""
+def run(
+    name: Annotated[
+        str | None, Argument(help="Metric to describe, such as CIDEr-D.", show_default="list all")
+    ] = None,
+    form: FormatOption = "table",
+) -> None:
+    """List the metrics for --metrics, or describe one with its scores, options and resources."""
     from capeval.metrics import METRICS
+    from capeval.metrics.registry import get_metric, normalize_name
     from capeval.report import Cell, Grid
 
-    metrics = {name: make() for name, make in METRICS.items()}
+    if name is None:
+        metrics = {each: make() for each, make in METRICS.items()}
+    else:
+        metrics = {normalize_name(name): get_metric(name)}
     if form == "json":
         import json
 
-        from capeval.cli.toolkit.output import deliver
-
         listed = [
             {
-                "name": name,
+                "name": each,
                 "scores": metric.names,
                 "options": metric.options(),
                 "reads": metric.input_kind,
-                "needs": [{"name": each.name, "install": each.install} for each in metric.resources],
+                "needs": [{"name": need.name, "install": need.install} for need in metric.resources],
             }
-            for name, metric in metrics.items()
+            for each, metric in metrics.items()
         ]
         deliver(json.dumps(listed, indent=2) + "\n", None)
-        return
-    rows = []
-    for name, metric in metrics.items():
-        needs = ", ".join(f"{each.name} ({each.install})" for each in metric.resources)
-        texts = (name, ", ".join(metric.names), ", ".join(metric.options()), needs)
-        rows.append(tuple(Cell(value=text) for text in texts))
-    render(Grid(columns=("Name", "Scores", "Options", "Needs"), rows=tuple(rows)), form, None)
+    elif name is not None and form == "table":
+        ((name, metric),) = metrics.items()
+        deliver(_describe(name, metric), None)
+    else:
+        rows = [(Cell(value=each), Cell(value=_summarize(metric))) for each, metric in metrics.items()]
+        render(Grid(columns=("Name", "Description"), rows=tuple(rows)), form, None)
+
+
+def _summarize(metric: Metric) -> str:
+    return inspect.cleandoc(type(metric).__doc__ or "").partition("\n")[0]
+
+
+def _describe(name: str, metric: Metric) -> str:
+    """Return the description of a metric: its scores, options, other names and resources."""
+    from capeval.metrics.options import list_metric_options
+
+    options = list_metric_options(type(metric))
+    lines = [f"{name}: {_summarize(metric)}", "", f"Scores: {', '.join(metric.names)}"]
+    aliases = [alias for alias, variant in metric.aliases.items() if variant == name]
+    if aliases:
+        lines.append(f"Other names: {', '.join(aliases)}")
+    lines += [f"Needs {need.name}: {need.install}" for need in metric.resources]
+    if options:
+        first = next(iter(options.values()))
+        example = f"{type(metric).family}({first.name}={first.show(getattr(metric, first.name))})"
+        lines += ["", f"Options, such as {example}:"]
+    for option in options.values():
+        lines.append(f"  {option.name}={option.show(getattr(metric, option.name))}")
+        lines += textwrap.wrap(option.help, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return "\n".join(lines) + "\n"

@@ -17,9 +17,11 @@ from capeval.cli.toolkit.options import (
     Pictures,
     ReferencesFile,
     Samples,
+    Scale,
     Seed,
     Tokenized,
     TokenizerSpec,
+    check_scale,
     create_tokenizer,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
@@ -56,6 +58,7 @@ class ScoreOptions:
     seed: Seed = 0
     per_image: Annotated[bool, Option(help="Show the scores of each image.")] = False
     form: FormatOption = "table"
+    scale: Scale = "1"
     output: Output = None
     report: Annotated[Path | None, Option(help="Also write an HTML report with plots.")] = None
     images: Pictures = None
@@ -75,6 +78,7 @@ class ScoreOptions:
                 "tables of --per-image contain neither intervals nor subsets; use --format json, or omit"
                 " --bootstrap and --subset"
             )
+        check_scale(self.scale, self.form)
         if self.images is not None and self.report is None:
             raise OptionError("--images requires --report FILE")
 
@@ -89,8 +93,9 @@ class ScoreOptions:
             if self.processes is not None or self.skip_bad_shards:
                 raise OptionError("--processes and --skip-bad-shards require folders of shards (got files)")
             return
-        for name in ("subset", "bootstrap", "per_image", "report"):
-            if getattr(self, name):
+        given = {name: getattr(self, name) for name in ("subset", "bootstrap", "per_image", "report")}
+        for name, value in {**given, "scale": self.scale != "1"}.items():
+            if value:
                 raise OptionError(f"--{name.replace('_', '-')} requires files (got folders of shards)")
 
 
@@ -144,7 +149,7 @@ def _score_files(
     """Score the result file of each system, and write the scores and the report."""
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
-    from capeval.report import System, create_image_table, create_score_table, to_json
+    from capeval.report import System, create_image_table, create_score_table, scale_table, to_json
 
     page = options.report
     loaded = scoring.load_captions(references, list(results.values()), CaptionReader(evaluation.reading))
@@ -179,4 +184,4 @@ def _score_files(
             if options.per_image
             else create_score_table(systems, source=references.name)
         )
-        render(grid, options.form, options.output)
+        render(scale_table(grid) if options.scale == "100" else grid, options.form, options.output)

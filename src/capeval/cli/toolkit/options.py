@@ -29,10 +29,12 @@ __all__ = [
     "Pictures",
     "ReferencesFile",
     "Samples",
+    "Scale",
     "Seed",
     "SpiceLongest",
     "Tokenized",
     "TokenizerSpec",
+    "check_scale",
     "create_tokenizer",
     "metric_names",
 ]
@@ -76,6 +78,9 @@ SpiceLongest = Annotated[
         help="Maximum sentence length for SPICE, in tokens, at most 400; time grows with its cube.",
         show_default="120",
     ),
+]
+Scale = Annotated[
+    Literal["1", "100"], Option("--scale", help="Show scores times 100, with one decimal, in tables.")
 ]
 Pictures = Annotated[
     str | None,
@@ -192,6 +197,16 @@ class EvaluationOptions:
     def files(self) -> list[Path]:
         """The input files other than references and results."""
         return [path for path in (self.counts.frequencies,) if path is not None]
+
+
+def check_scale(scale: str, form: str) -> None:
+    """Check that `--scale` applies to the output format.
+
+    Raises:
+        OptionError: The format contains scores in full precision.
+    """
+    if scale != "1" and form in ("json", "csv"):
+        raise OptionError(f"--scale applies to the formats table, markdown and latex (got {form})")
 
 
 def create_tokenizer(

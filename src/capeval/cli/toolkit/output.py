@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -95,9 +96,11 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
     if form in texts:
         deliver(texts[form](grid), output)
     else:
-        styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        is_terminal = output is None and sys.stdout.isatty()
+        styled = is_terminal and os.environ.get("TERM") not in ("dumb", "unknown")
+        width = shutil.get_terminal_size().columns if is_terminal else None
         notes = "".join(f"{line}\n" for line in ["", *map(escape_controls, grid.notes)]) if grid.notes else ""
-        deliver(format_table(grid, title, styled=styled) + notes, output)
+        deliver(format_table(grid, title, styled=styled, width=width) + notes, output)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:

@@ -1,0 +1,73 @@
+"""Tokenizers for languages other than English: characters, white space, and the rules of sacrebleu.
+
+The results equal those of sacrebleu 2.6.0 with `tokenize="char"`, `"13a"` and `"zh"`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["is_without_spaces", "split_13a", "split_characters", "split_white_space", "split_zh"]
+
+_ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
+# Punctuation, then periods and commas next to anything but digits, then a dash after a digit (mteval-v13a).
+_STEPS = (
+    (re.compile(r"([!-&(-+:-@/\[-`{-~])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+# sacrebleu's ranges of characters that are tokens by themselves. It writes the range of Extension B
+# with four digits, so that the range is from U+2001 to U+2A6D.
+_ZH = re.compile(
+    "(["
+    "\u2001-\u2a6d\u2e80-\u2eff\u2f00-\u2fdf\u2ff0-\u2fff\u3000-\u303f\u3100-\u312f\u31a0-\u31bf\u31c0-\u31ef"
+    "\u3200-\u33ff\u3400-\u4db5\u4e00-\u9fbb\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9\ufe10-\ufe1f\ufe30-\ufe4f"
+    "\uff00-\uffef])"
+)
+# Scripts without spaces between words, by the first word of a character's name.
+_WITHOUT_SPACES = frozenset({"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
+
+
+def split_characters(caption: str) -> list[str]:
+    """Return the characters of a caption, except white space."""
+    return list("".join(caption.split()))
+
+
+def split_white_space(caption: str) -> list[str]:
+    """Split a caption at white space."""
+    return caption.split()
+
+
+def split_13a(caption: str) -> list[str]:
+    """Split a caption like mteval-v13a, as used by WMT."""
+    text = caption.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, character in _ENTITIES.items():
+        text = text.replace(entity, character)
+    return _split_western(f" {text} ")
+
+
+def split_zh(caption: str) -> list[str]:
+    """Split a Chinese caption into characters, and the other text like `13a`."""
+    return _split_western(_ZH.sub(r" \1 ", caption.strip()))
+
+
+def _split_western(text: str) -> list[str]:
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return text.split()
+
+
+def is_without_spaces(captions: Iterable[str]) -> bool:
+    """Return whether most captions contain letters of a script without spaces between words."""
+    found = [_has_other_letters(caption) for caption in captions]
+    return 2 * sum(found) > len(found)
+
+
+def _has_other_letters(caption: str) -> bool:
+    if caption.isascii():
+        return False
+    letters = (character for character in caption if character.isalpha() and not character.isascii())
+    return any(unicodedata.name(letter, "").partition(" ")[0] in _WITHOUT_SPACES for letter in letters)
