@@ -116,6 +116,10 @@ def test_skipping_results_without_references() -> None:
     report = evaluate({1: ["a dog"], 2: ["a cat"]}, said, "ROUGE-L", extra="skip")
     assert report["ROUGE-L"] == 1
     assert "1 image of the results skipped, without references." in report.notes()
+    other = {f"{COCO}00000{number}.jpg": text for number, text in said.items()}
+    report = evaluate({1: ["a dog"], 2: ["a cat"]}, other, "ROUGE-L", extra="skip")
+    assert report.matching is not None
+    assert (report.matching.rule, report.matching.without_references) == ("numbers in COCO's file names", 1)
     both = evaluate({1: ["a dog"], 9: ["a cat"]}, said, "ROUGE-L", extra="skip", missing="skip")
     assert both.image_ids == (1,)
     with pytest.raises(MismatchError, match="no image of the results has references"):

@@ -143,26 +143,18 @@ def match_captions(
         if not np.array_equal(positions, np.arange(len(references))):
             candidates = Candidates.from_native(candidates.native.select(positions.tolist()))
         return references, candidates, Matching(references=len(references))
-    rule, renamed = _rename(references, candidates, extra, names)
+    rule, renamed, example = _rename(references, candidates, extra, names)
     if problems := _list_problems(references, renamed, missing, extra):
         raise MismatchError("; ".join(problems))
     common = [image for image in references.image_ids if image in renamed]
     if not common:
         raise MismatchError("no image of the results has references" + _compare_ids(references, candidates))
-    example = next(
-        (
-            (old, new)
-            for old, new in zip(candidates.image_ids, renamed.image_ids, strict=True)
-            if new in references
-        ),
-        None,
-    )
     matching = Matching(
         rule=rule,
-        example=example if rule else None,
+        example=example,
         references=len(references),
         without_results=len(references) - len(common),
-        without_references=len(renamed) - len(common),
+        without_references=len(candidates) - len(common),
     )
     return references.select(common), renamed.select(common), matching
 
@@ -198,23 +190,24 @@ def list_problems(
         >>> list_problems(references, Candidates({1: "A dog."}))
         ["image 2 is among the references but not among the candidates; to skip it, set missing='skip' ..."]
     """
-    _, renamed = _rename(references, candidates, extra, names)
+    _, renamed, _ = _rename(references, candidates, extra, names)
     return _list_problems(references, renamed, missing, extra)
 
 
 def _rename(
     references: References, candidates: Candidates, extra: Policy, names: Names | None
-) -> tuple[str, Candidates]:
-    """Return the rule that applies, and the candidates with the ids of the references."""
+) -> tuple[str, Candidates, tuple[ImageId, ImageId] | None]:
+    """Return the rule that applies, the candidates with the ids of the references, and an example."""
     known = candidates.native.positions_in(references.native) >= 0
     if known.all() or (extra == "skip" and known.any()):
-        return "", candidates
+        return "", candidates, None
     found = _find_rule(references.image_ids, candidates.image_ids, extra, names)
     if found is None:
-        return "", candidates
+        return "", candidates, None
     rule, ids = found
-    captions = {ids.get(image, image): captions for image, captions in candidates.items()}
-    return rule, Candidates(captions)
+    # Skipped results are left out: their ids can have another type.
+    renamed = Candidates({known: candidates[image] for image, known in ids.items()})
+    return rule, renamed, next(iter(ids.items()))
 
 
 def _find_rule(
