@@ -72,7 +72,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     command = ("consensus", abstract, "--counts", "1,3", "--draws", 2, "-o", out, "--checkpoint", checkpoint)
     first = study(*command)
     assert "Human performance" in first
-    assert "CIDEr (paper)" in first
+    assert "CIDEr-2015 (paper)" in first
     assert "ties by people" in first
     with (out / "accuracy-by-references.csv").open(encoding="utf-8") as file:
         curves = list(csv.DictReader(file))
@@ -123,7 +123,7 @@ def test_ranking_shows_an_image(tmp_path: Path) -> None:
     path = tmp_path / "references.json"
     path.write_text(json.dumps(REFERENCES), encoding="utf-8")
     shown = study("ranking", path, "--image", "y", "--top", 1, "-o", tmp_path / "out")
-    assert "CIDEr, CIDEr-D" in shown
+    assert "CIDEr-2015, CIDEr-D" in shown
     assert "a dog runs" not in shown
     assert (tmp_path / "out" / "cider-and-cider-d.png").exists()
 

@@ -25,7 +25,7 @@ def run(
     ] = None,
     form: FormatOption = "table",
 ) -> None:
-    """List the metrics for --metrics, or describe one with its scores, options and resources."""
+    """List the metrics, or describe one of them."""
     from capeval.metrics import METRICS
     from capeval.metrics.registry import get_metric, normalize_name
     from capeval.report import Cell, Grid
