@@ -216,8 +216,10 @@ def test_tokenizers_must_be_tokenizers() -> None:
         lambda tokenizer: DocumentFrequencies.of({1: ["a"]}, tokenizer=tokenizer),
     ]
     for use in uses:
-        with pytest.raises(OptionError, match=r"'tokenizer' must be a Tokenizer, .* \(got 'ptb'\)"):
-            use("ptb")
+        with pytest.raises(OptionError, match=r"'tokenizer' must be a Tokenizer, .* \(got 3\)"):
+            use(3)
+        with pytest.raises(OptionError, match=r"must be a Tokenizer or one of ptb, .* \(got 'german'\)"):
+            use("german")
 
 
 def test_unknown_images_are_named() -> None:

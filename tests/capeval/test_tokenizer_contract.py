@@ -62,5 +62,7 @@ def test_the_signature_names_a_plugin_and_its_version() -> None:
 def test_an_unknown_tokenizer_is_an_error_with_the_names(tmp_path: Path) -> None:
     (tmp_path / "captions.txt").write_text("a dog\n")
     arguments = ["tokenize", str(tmp_path / "captions.txt"), "--tokenizer", "nothing"]
-    with pytest.raises(OptionError, match="must be ptb, none, toy-words or MODULE:NAME"):
+    with pytest.raises(
+        OptionError, match="must be ptb, none, char, whitespace, 13a, zh, toy-words or MODULE:NAME"
+    ):
         app.main(args=arguments, standalone_mode=False)

@@ -119,8 +119,14 @@ def test_the_command_finds_modules_of_the_current_folder_and_hides_none(folder: 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("chinese", "--tokenizer must be ptb, none or MODULE:NAME, such as jieba:lcut (got chinese)"),
-        (":cut", "--tokenizer must be ptb, none or MODULE:NAME, such as jieba:lcut (got :cut)"),
+        (
+            "chinese",
+            "whitespace, 13a, zh or MODULE:NAME, such as jieba:lcut (got chinese)",
+        ),
+        (
+            ":cut",
+            "whitespace, 13a, zh or MODULE:NAME, such as jieba:lcut (got :cut)",
+        ),
         ("nowhere:cut", "module nowhere can't be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("faulty:cut", "module faulty can't be imported: ModuleNotFoundError"),
         ("chinese:slice", "slice of module chinese must be a function or a Tokenizer (got nothing)"),
@@ -147,6 +153,13 @@ def test_options_that_exclude_each_other(folder: Path) -> None:
 
 def test_captions_by_themselves(folder: Path) -> None:
     (folder / "lines.txt").write_text("vitamin B.\nA dog\n")
+    for name, captions in (
+        ("references", ["A dog runs.", "A cat."]),
+        ("a", ["A dog.", "Cats."]),
+        ("b", ["A.", "B."]),
+    ):
+        rows = [{"image_id": image, "caption": text} for image, text in enumerate(captions)]
+        (folder / f"{name}.json").write_text(json.dumps(rows))
     assert output("tokenize", "lines.txt", cwd=folder) == "vitamin b\na dog\n"
     assert output("tokenize", "lines.txt", "--context", "caption", cwd=folder) == "vitamin b.\na dog\n"
     scored = ("score", "references.json", "a.json", "-m", "ROUGE-L", "--format", "json")
