@@ -220,6 +220,8 @@ def test_pictures_beside_the_captions(reader: Reader, tmp_path: Path) -> None:
     field(captions, "Order").select_option("as in the references")
     picture = captions.get_by_role("img", name="Image 1")
     expect(picture).to_have_js_property("naturalWidth", 1)
+    # Pictures are loaded when they come close to the window.
+    captions.locator(".card").last.scroll_into_view_if_needed()
     expect(captions.get_by_text("no image")).to_have_count(2)
 
 

@@ -35,7 +35,7 @@ def list_colors(systems: Sequence[System], published: Mapping[str, Mapping[str, 
 
 def plot_bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> list[Markup]:
     """Plot the corpus scores: one panel per score, one bar per system with interval."""
-    height = 0.3 + 0.22 * (len(systems) + len(published))
+    height = 0.6 + 0.22 * (len(systems) + len(published))
     panels = []
     with mpl.rc_context(STYLE):
         for name in systems[0].report.corpus:
