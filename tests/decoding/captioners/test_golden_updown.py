@@ -81,7 +81,7 @@ def test_constrained_beams(expected: Arrays, image: int) -> None:
     machine = build_published_machine(constraints(image))
     found = SEARCH.search(*make_updown_step(model_of("glove", expected), expected["glove.x"][image]), machine)
     for least in (1, 2, 3):
-        assert padded(found.get_best(at_least=least)) == expected[f"cbs.get_best{least}"][image].tolist()
+        assert padded(found.get_best(at_least=least)) == expected[f"cbs.best{least}"][image].tolist()
     # That code has beams in all states of three constraints, also in those that no caption can be in.
     possible = expected["cbs.lp"][image] > -1e20
     close([beam.log_probability for beam in found.beams], expected["cbs.lp"][image][possible])

@@ -225,7 +225,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
         """
         given, wanted = self._add_boundaries(captions)
         regions, vectors = self.regions(features), self._embedding_layer(given)
-        cells, hidden = self.start(len(captions)), []
+        cells, hidden = self.get_initial_state(len(captions)), []
         for place in range(given.shape[1]):
             cells = self._updown_cell(vectors[:, place], regions, cells)
             hidden.append(cells[2])
