@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -356,7 +355,8 @@ def _warn_about_script(references: References, tokenizer: Tokenizer) -> None:
     """Warn if the tokenizer is for English and the first references have no spaces between words."""
     if tokenizer.kind != "ptb":
         return
-    first = [references[image][0] for image in islice(references, _SAMPLE)]
+    # The native captions, because a list of all ids would take longer.
+    first = [references.native.of(row)[0] for row in range(min(_SAMPLE, len(references)))]
     if language_tokens.is_without_spaces(first):
         warnings.warn(
             f"the tokenizer reads sentences without spaces between words, such as {shorten(first[0])}, as one"
