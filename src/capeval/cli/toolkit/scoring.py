@@ -121,21 +121,19 @@ def _select_common(
     references: References, matched: Sequence[tuple[References, Candidates, Matching]]
 ) -> LoadedCaptions:
     """Return the images that all systems have."""
+    candidates = [own for _, own, _ in matched]
+    matchings = [matching for _, _, matching in matched]
+    if all(own is references for own, _, _ in matched):
+        return LoadedCaptions(references=references, candidates=candidates, matchings=matchings)
     kept = [set(own) for own, _, _ in matched]
-    common = [image for image in matched[0][0] if all(image in images for images in kept)]
+    common = [image for image in references if all(image in images for images in kept)]
     if not common:
         raise MismatchError("the result files have no image in common")
-    if all(len(images) == len(common) for images in kept):
-        return LoadedCaptions(
-            references=matched[0][0],
-            candidates=[candidates for _, candidates, _ in matched],
-            matchings=[matching for _, _, matching in matched],
-        )
     skipped = len(references) - len(common)
     return LoadedCaptions(
         references=references.select(common),
-        candidates=[candidates.select(common) for _, candidates, _ in matched],
-        matchings=[replace(matching, without_results=skipped) for _, _, matching in matched],
+        candidates=[own.select(common) for own in candidates],
+        matchings=[replace(matching, without_results=skipped) for matching in matchings],
     )
 
 
