@@ -41,7 +41,7 @@ Context = Literal["file", "caption"]
 # Signatures separate their parts with `|`.
 _NAME = re.compile(r"[^\s|]+")
 _MAX_THREADS = 4096
-# Captions whose script is checked.
+# Number of checked captions in the warning about scripts.
 _SAMPLE = 100
 
 
@@ -149,8 +149,7 @@ class Tokenizer:
         if self.kind == "none":
             return "none"
         if self.kind == "function":
-            is_own = getattr(self.function, "__module__", None) == language_tokens.__name__
-            return self.name if is_own else f"function:{self.name}"
+            return self.name if _FUNCTIONS.get(self.name) is self.function else f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
         context = "" if self.context == "file" else f"-context:{self.context}"
         return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}"

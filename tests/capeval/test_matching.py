@@ -105,7 +105,7 @@ def test_skipping_missing_images() -> None:
         report["CIDEr-D"]
         == evaluate({1: ["a dog"], 2: ["a cat"]}, {1: "a dog", 2: "a bed"}, "CIDEr-D")["CIDEr-D"]
     )
-    assert "2 of 3 images: the others have no result." in report.notes()
+    assert "2 of 3 images were scored, because the others have no result." in report.notes()
     assert report.to_dict()["matching"]["without_results"] == 1
 
 
@@ -115,7 +115,7 @@ def test_skipping_results_without_references() -> None:
         evaluate({1: ["a dog"], 2: ["a cat"]}, said, "ROUGE-L")
     report = evaluate({1: ["a dog"], 2: ["a cat"]}, said, "ROUGE-L", extra="skip")
     assert report["ROUGE-L"] == 1
-    assert "1 image of the results skipped, without references." in report.notes()
+    assert "1 result was skipped, because it has no references." in report.notes()
     other = {f"{COCO}00000{number}.jpg": text for number, text in said.items()}
     report = evaluate({1: ["a dog"], 2: ["a cat"]}, other, "ROUGE-L", extra="skip")
     assert report.matching is not None
@@ -153,7 +153,7 @@ def test_score_with_other_ids_and_parts(references: Path, tmp_path: Path) -> Non
     assert b"--missing skip" in done.stderr
     done = run("score", references, a, "-m", "ROUGE-L", "--missing", "skip")
     text = " ".join(done.stdout.decode().split())
-    assert "2 of 3 images: the others have no result." in text
+    assert "2 of 3 images were scored, because the others have no result." in text
     assert "numbers in COCO's file names" in text
     # Several systems are scored on their common images.
     done = run("score", references, a, b, "-m", "ROUGE-L", "--missing", "skip", "-f", "json")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from capeval import Cider2015, CiderD, evaluate
+from capeval._internal.plugins import DuplicateNameError
 from capeval.errors import OptionError
 from capeval.metrics import METRICS
 from capeval.metrics.registry import get_metric, list_alias_notes, normalize_name
@@ -118,3 +119,8 @@ def test_the_command_prints_one_line(tmp_path: Path, metrics: str) -> None:
     done = run("score", tmp_path / "references.json", tmp_path / "results.json", "-m", metrics, "-f", "json")
     assert json.loads(done.stdout)["metrics"].keys() == {"CIDEr-D"}
     assert done.stderr.decode().count("CIDEr is computed as CIDEr-D") == 1
+
+
+def test_other_names_are_taken() -> None:
+    with pytest.raises(DuplicateNameError, match="metric name 'cider' is another name of CIDEr-D"):
+        METRICS.check(["cider"], __name__)

@@ -62,11 +62,11 @@ def _split_western(text: str) -> list[str]:
 
 def is_without_spaces(captions: Iterable[str]) -> bool:
     """Return whether most captions contain letters of a script without spaces between words."""
-    found = [_has_other_letters(caption) for caption in captions]
+    found = [_has_unspaced_letters(caption) for caption in captions]
     return 2 * sum(found) > len(found)
 
 
-def _has_other_letters(caption: str) -> bool:
+def _has_unspaced_letters(caption: str) -> bool:
     if caption.isascii():
         return False
     letters = (character for character in caption if character.isalpha() and not character.isascii())

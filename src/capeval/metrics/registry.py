@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from capeval._internal.plugins import PluginGroup, Registry
+from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.options import list_metric_options, parse_options, split_metrics, split_options
@@ -49,8 +49,17 @@ class _Metrics(Registry[_MakeMetric]):
     def normalize(name: str) -> str:
         return re.sub(r"[\s_-]", "", name).lower()
 
+    def check(self, names: Iterable[str], module: str) -> None:
+        names = tuple(names)
+        super().check(names, module)
+        for name in names:
+            if alias := self._aliases.get(self.normalize(name)):
+                raise DuplicateNameError(
+                    f"metric name {name!r} is another name of {alias}; rename the metric"
+                )
+
     def add_aliases(self, aliases: Mapping[str, str]) -> None:
-        """Add other names of registered metrics; a metric's own name takes precedence."""
+        """Add other names of registered metrics."""
         self._aliases.update({self.normalize(alias): name for alias, name in aliases.items()})
 
     def spelling(self, name: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -25,12 +25,13 @@ _WIDTH = 2.5
 _THEMED = {"#000000": "var(--ink)", "#888888": "var(--line)", "#555555": "var(--soft)"}
 
 
-def list_colors(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
-    """Return the CSS color of each system and of each row of published scores, by name."""
-    colors = {system.name: _get_color(place) for place, system in enumerate(systems)}
-    return {name: _THEMED.get(color, color) for name, color in colors.items()} | dict.fromkeys(
-        published, _PUBLISHED
-    )
+def list_colors(
+    systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
+) -> list[tuple[str, str]]:
+    """Return the name and the CSS color of each system, followed by those of the published scores."""
+    colors = [(system.name, _get_color(place)) for place, system in enumerate(systems)]
+    colors += [(name, _PUBLISHED) for name in published]
+    return [(name, _THEMED.get(color, color)) for name, color in colors]
 
 
 def plot_bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> list[Markup]:
@@ -38,10 +39,10 @@ def plot_bars(systems: Sequence[System], published: Mapping[str, Mapping[str, fl
     height = 0.6 + 0.22 * (len(systems) + len(published))
     panels = []
     with mpl.rc_context(STYLE):
-        for name in systems[0].report.corpus:
+        for number, name in enumerate(systems[0].report.corpus):
             figure, panel = _create_panel(name, height)
             _draw_bars(panel, name, systems, published)
-            panels.append(_render_svg(figure, f"bars-{name}", f"Bars of {name}"))
+            panels.append(_render_svg(figure, f"bars-{number}", f"Bars of {name}"))
     return panels
 
 
@@ -82,7 +83,7 @@ def plot_distributions(systems: Sequence[System]) -> list[Markup]:
     """Plot the distribution of image scores: one panel per score, one line per system."""
     panels = []
     with mpl.rc_context(STYLE):
-        for name in systems[0].report.corpus:
+        for number, name in enumerate(systems[0].report.corpus):
             figure, panel = _create_panel(name, 1.6)
             values = [_get_scores(system, name) for system in systems]
             highest = max((float(each.max()) for each in values if each.size), default=0.0)
@@ -96,7 +97,7 @@ def plot_distributions(systems: Sequence[System]) -> list[Markup]:
                     panel.stairs(shares, edges, color=color, alpha=0.12, fill=True)
             panel.set_xlim(edges[0], edges[-1])
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
-            panels.append(_render_svg(figure, f"spread-{name}", f"Histogram of {name} per image"))
+            panels.append(_render_svg(figure, f"spread-{number}", f"Histogram of {name} per image"))
     return panels
 
 
@@ -124,5 +125,5 @@ def _render_svg(figure: Figure, salt: str, label: str) -> Markup:
     # Ids include the plot's name, so that they are unique in a page with several plots.
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
     svg = re.sub(r"#(?:000000|888888|555555)\b", lambda match: _THEMED[match[0]], svg)
-    named = f'role="img" aria-label="{label}"'
+    named = f'role="img" aria-label="{escape(label)}"'
     return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', named, svg, count=1))  # noqa: S704

@@ -11,7 +11,7 @@ from capeval.data.scores import Scores
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
-from capeval.scoring.matching import Matching, Policy, match_candidates, match_captions
+from capeval.scoring.matching import Matching, Policy, match_captions
 from capeval.scoring.report import Report, create_report
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
 
@@ -120,7 +120,8 @@ class Evaluator:
             CaptionError: `candidates` are not captions by image.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        return self._tokens.candidates(match_candidates(self.references, Candidates(candidates))[0])
+        _, matched, _ = match_captions(self.references, Candidates(candidates))
+        return self._tokens.candidates(matched)
 
     def evaluate(
         self,
@@ -155,7 +156,7 @@ class Evaluator:
         }
         matching = Matching(references=len(self.references))
         if isinstance(candidates, Candidates):
-            candidates, matching = match_candidates(self.references, candidates)
+            _, candidates, matching = match_captions(self.references, candidates)
         tokens = self._match_tokens(candidates)
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))

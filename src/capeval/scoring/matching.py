@@ -15,10 +15,10 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
 from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images, shorten
 
-__all__ = ["Matching", "Policy", "list_problems", "match_candidates", "match_captions"]
+__all__ = ["Matching", "Policy", "list_problems", "match_captions"]
 
 Policy = Literal["error", "skip"]
-"""What happens to images of only one side: an error, or they are skipped."""
+"""Treatment of images that only one side has: an error, or skipping them."""
 
 Names = Callable[[], Mapping[ImageId, str]]
 _COCO = re.compile(r"COCO_\w+_0*(\d+)", re.ASCII)
@@ -82,13 +82,18 @@ class Matching:
         notes = []
         if self.without_results:
             scored = self.references - self.without_results
-            notes.append(f"{scored:,} of {self.references:,} images: the others have no result.")
+            notes.append(
+                f"{scored:,} of {self.references:,} images were scored, because the others have no result."
+            )
         if self.without_references:
-            noun = "image" if self.without_references == 1 else "images"
-            notes.append(f"{self.without_references:,} {noun} of the results skipped, without references.")
+            one = self.without_references == 1
+            skipped = (
+                "result was skipped, because it has" if one else "results were skipped, because they have"
+            )
+            notes.append(f"{self.without_references:,} {skipped} no references.")
         if self.example is not None:
             result, reference = map(shorten, self.example)
-            notes.append(f"Image ids matched by a rule ({self.rule}): {result} is {reference}.")
+            notes.append(f"Image ids were matched by a rule ({self.rule}): {result} is {reference}.")
         return tuple(notes)
 
 
@@ -157,16 +162,6 @@ def match_captions(
         without_references=len(candidates) - len(common),
     )
     return references.select(common), renamed.select(common), matching
-
-
-def match_candidates(references: References, candidates: Candidates) -> tuple[Candidates, Matching]:
-    """Return the candidates of all images, with the ids of the references and in their order.
-
-    Raises:
-        MismatchError: The images differ, or an image has several candidates.
-    """
-    _, matched, matching = match_captions(references, candidates)
-    return matched, matching
 
 
 def list_problems(

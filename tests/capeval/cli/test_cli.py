@@ -23,9 +23,11 @@ from typing import Any
 import pytest
 
 import capeval
+from capeval.cli.commands.metrics import _describe
 from capeval.cli.toolkit.output import system_names
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
+from capeval.metrics.registry import get_metric
 from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
@@ -636,6 +638,12 @@ def test_scores_times_100(files: Path) -> None:
         assert "--scale applies to the formats table, markdown and latex (got json)" in message
     text = output("compare", *paths, files / "b.json", "-m", "ROUGE-L", "--method", "randomization")
     assert "p-value: paired approximate randomization (1,000 samples, seed 0)." in text
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_example_of_a_description_is_valid(name: str) -> None:
+    example = re.search(r"Options, such as (.*):$", _describe(name, METRICS[name]()), re.MULTILINE)
+    assert example is None or get_metric(example[1]) == METRICS[name]()
 
 
 def test_a_metric_is_described() -> None:

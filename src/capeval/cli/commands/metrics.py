@@ -72,7 +72,7 @@ def _describe(name: str, metric: Metric) -> str:
     lines += [f"Needs {need.name}: {need.install}" for need in metric.resources]
     if options:
         first = next(iter(options.values()))
-        example = f"{type(metric).family}({first.name}={first.show(getattr(metric, first.name))})"
+        example = f"{name}({first.name}={first.show(getattr(metric, first.name))})"
         lines += ["", f"Options, such as {example}:"]
     for option in options.values():
         lines.append(f"  {option.name}={option.show(getattr(metric, option.name))}")

@@ -12,7 +12,7 @@ from capeval.errors.messages import format_images
 from capeval.metrics.base import Metric, Prepared, get_unscored_warning
 from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
 from capeval.scoring.evaluator import Evaluator
-from capeval.scoring.matching import match_candidates
+from capeval.scoring.matching import match_captions
 from capeval.studies.domains.options import DomainOptions, Frequencies
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -145,7 +145,7 @@ class DomainEvaluator:
             CaptionError: `candidates` does not map images to captions.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
-        candidates, _ = match_candidates(self._tokens.references, Candidates(candidates))
+        _, candidates, _ = match_captions(self._tokens.references, Candidates(candidates))
         tokens = self._tokens.candidates(candidates)
         every = list(range(len(self._tokens)))
         rows_by_metric: dict[int, FloatArray] = {}

@@ -45,10 +45,11 @@ def rename(pattern: re.Pattern[str], replacement: str) -> Callable[[Apps, BaseDa
                 for row in reported.rows
             ]
             save(reported, rows=changed)
-        for result in rows("submissions", "Result").filter(metric__startswith="CIDEr").only("metric"):
-            save(result, metric=name(result.metric))
-        for score in rows("submissions", "Score").filter(name__startswith="CIDEr").only("name"):
-            save(score, name=name(score.name))
+        for model, field in (("Result", "metric"), ("Score", "name")):
+            stored = rows("submissions", model)
+            for old in stored.order_by(field).values_list(field, flat=True).distinct():
+                if name(old) != old:
+                    stored.filter(**{field: old}).update(**{field: name(old)})
         for scores in rows("submissions", "ImageScores").only("names"):
             save(scores, names=[name(each) for each in scores.names])
         for board in rows("submissions", "FinalBoard").all():
