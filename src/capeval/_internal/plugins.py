@@ -73,7 +73,8 @@ class PluginGroup:
                     self._adopt(entry, loaded)
             except DuplicateNameError as error:
                 self._duplicate = self._duplicate or error
-            except Exception as error:
+            except (Exception, SystemExit) as error:
+                # The module of a plug-in can raise any exception when it is imported.
                 message = f"{distribution}: plug-in {entry.name!r} of {self.group} can't be loaded"
                 warnings.warn(f"{message}: {type(error).__name__}: {error}", CapevalWarning, stacklevel=4)
 

@@ -96,20 +96,36 @@ def _load_plugin(name: str) -> click.Command:
     """Return an added command.
 
     Raises:
-        DependencyError: A module that it needs is missing.
+        DependencyError: A module that it needs is missing, or its distribution is broken.
     """
     entry = _find_plugins()[name]
+    distribution = entry.dist.name if entry.dist is not None else entry.module
     try:
-        command: click.Command = entry.load()
+        command = entry.load()
     except ModuleNotFoundError as error:
         found = make_missing_package_error(f"{name!r} needs", error, name)
-        if found is not error or error.name is None or find_spec(error.name.partition(".")[0]) is not None:
+        if found is not error:
             raise found from None
+        if error.name is None or find_spec(error.name.partition(".")[0]) is not None:
+            raise _make_plugin_error(name, distribution, f"{type(error).__name__}: {error}") from None
         raise DependencyError(
             f"{name!r} needs the missing module {error.name}; reinstall the package that provides this"
-            f" command{f' ({entry.dist.name})' if entry.dist else ''}"
+            f" command ({distribution})"
         ) from None
+    except (Exception, SystemExit) as error:
+        # The module of a plug-in can raise any exception when it is imported.
+        raise _make_plugin_error(name, distribution, f"{type(error).__name__}: {error}") from None
+    if not isinstance(command, click.Command):
+        raise _make_plugin_error(
+            name, distribution, f"expected a click command (got {type(command).__name__})"
+        )
     return command
+
+
+def _make_plugin_error(name: str, distribution: str, reason: str) -> DependencyError:
+    return DependencyError(
+        f"{name!r} can't be loaded: {reason}; update or uninstall {distribution}, which provides it"
+    )
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
