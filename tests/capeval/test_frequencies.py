@@ -40,6 +40,35 @@ def frequencies(*, stem: bool = False) -> DocumentFrequencies:
     return DocumentFrequencies.of(References(CORPUS), tokenizer=TOKENS, stem=stem, name="three images")
 
 
+def test_a_written_pickle_gives_equal_scores_and_0_for_other_ngrams(tmp_path: Path) -> None:
+    path = tmp_path / "three-images.p"
+    made = frequencies()
+    made.save_pickle(path)
+    loaded = DocumentFrequencies.load_pickle(path)
+    assert (loaded.name, loaded.images, loaded.counts()) == ("three-images", 3, made.counts())
+    assert loaded.digest == made.digest
+    before, after = (native(CiderD(frequencies=f), REFERENCES, CANDIDATES) for f in (made, loaded))
+    assert before == after
+    # As training scripts read it: they look up any n-gram.
+    content = pickle.loads(path.read_bytes(), encoding="latin1")
+    assert (content["ref_len"], content["document_frequency"]["a", "dog"]) == (3, 0.0)
+    assert content["document_frequency"]["grass",] == 2.0
+    assert pickletools.optimize(path.read_bytes())[:2] == b"\x80\x02"
+
+
+def test_a_pickle_of_images_without_a_common_ngram_can_be_read(tmp_path: Path) -> None:
+    made = DocumentFrequencies.of({1: ["a"], 2: ["b"]}, tokenizer=TOKENS)
+    made.save_pickle(tmp_path / "two.p")
+    loaded = DocumentFrequencies.load_pickle(tmp_path / "two.p")
+    assert (loaded.images, loaded.counts()) == (2, {})
+
+
+def test_stems_are_not_written_for_scripts_that_compare_words(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"must count words \(got frequencies of stems\)"):
+        frequencies(stem=True).save_pickle(tmp_path / "stems.p")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("stem", [False, True])
 def test_saved_and_loaded_ones_give_equal_scores(stem: bool, tmp_path: Path) -> None:
     path = tmp_path / "frequencies.npz"

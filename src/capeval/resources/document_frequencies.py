@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import collections
 import io
 import json
-import pickle
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +17,11 @@ from capeval._internal.atomic_write import atomic_write
 from capeval._internal.validation import checked_text, validate_flag
 from capeval.data.captions import ReferencesLike
 from capeval.errors import FormatError, FormatErrorKind, OptionError, ResourceError
+from capeval.resources.frequency_pickles import ORDERS, read_pickle, write_pickle
 from capeval.tokenizers import TokenizedReferences, Tokenizer, as_tokenized
 
 __all__ = ["DocumentFrequencies"]
 
-_ORDERS = (1, 2, 3, 4)
 _FORMAT = "capeval document frequencies 1"
 
 
@@ -97,7 +94,7 @@ class DocumentFrequencies:
         validate_flag("stem", stem)
         checked_text("name", name)
         tokens = as_tokenized(references, tokenizer).native
-        native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
+        native = _native.DocumentFrequencies.of_references(tokens, max(ORDERS), stem)
         return cls(native, name=name, stem=stem)
 
     def __repr__(self) -> str:
@@ -128,7 +125,7 @@ class DocumentFrequencies:
         hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
         words = np.frombuffer(b"".join(hashes), dtype="<u8")
         # A sum, because the same counts can be stored in a different order.
-        total = self.native.fingerprint(words, max(_ORDERS))
+        total = self.native.fingerprint(words, max(ORDERS))
         content = f"{total} {self.images!r}".encode()
         return blake2b(content, digest_size=4).hexdigest()
 
@@ -140,7 +137,7 @@ class DocumentFrequencies:
         """
         words = self.native.words()
         counts: dict[tuple[str, ...], int] = {}
-        for order in _ORDERS:
+        for order in ORDERS:
             rows, frequencies = self.native.of_order(order)
             ngrams = (tuple(words[number] for number in row) for row in rows.tolist())
             counts.update(zip(ngrams, frequencies.tolist(), strict=True))
@@ -159,7 +156,7 @@ class DocumentFrequencies:
             "about": _pack_json(about),
             "words": _pack_json(self.native.words()),
         }
-        for order in _ORDERS:
+        for order in ORDERS:
             arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
         with atomic_write(path) as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -189,7 +186,7 @@ class DocumentFrequencies:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 about = _parse_about(archive["about"])
                 words = _parse_words(archive["words"])
-                orders = [_check_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
+                orders = [_check_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             name, digest = str(about["name"]), about.get("digest")
             return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
@@ -220,21 +217,31 @@ class DocumentFrequencies:
                 number.
             OSError: The file can't be read.
         """
-        path = Path(path)
-        content = _unpickle(path)
-        if images is not None and not _is_count(images):
-            raise OptionError(f"'images' must be a number above 0 (got {images!r})")
-        if isinstance(content, dict) and "document_frequency" in content:
-            images = _resolve_images(content, images, path)
-            content = content["document_frequency"]
-        if images is None:
-            raise OptionError(
-                f"{path} does not contain the number of images counted; set it with 'images' (on the command"
-                " line: --frequencies-images)"
-            )
-        if not isinstance(content, dict) or not content:
-            raise _make_pickle_error(path, f"got {type(content).__name__}")
-        return cls(_from_counts(content, float(images), path), name=path.stem)
+        return cls(read_pickle(path, images), name=Path(path).stem)
+
+    def save_pickle(self, path: str | Path) -> None:
+        """Write the frequencies to a pickle that scripts for self-critical training can read.
+
+        `document_frequency` maps n-grams (tuples of words) to numbers of images, and `ref_len` is the number
+        of images. N-grams of one image are left out, because the scripts give them the same weight as n-grams
+        of no image.
+
+        Args:
+            path: The file. The scripts find `data/coco-train-idxs.p` with `df="coco-train-idxs"`.
+
+        Raises:
+            OptionError: The frequencies count stems, which the scripts do not compare.
+
+        Example:
+            >>> from capeval import DocumentFrequencies
+            >>> frequencies = DocumentFrequencies.of({1: ["a dog"], 2: ["a cat"]})
+            >>> frequencies.save_pickle("pets-train.p")
+            >>> DocumentFrequencies.load_pickle("pets-train.p").counts()
+            {('a',): 2}
+        """
+        if self.stem:
+            raise OptionError("a pickle for other scripts must count words (got frequencies of stems)")
+        write_pickle(path, self.counts(), self.images)
 
 
 def _restored(
@@ -290,90 +297,3 @@ def _check_order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
     if rows.dtype != np.uint32 or counts.dtype != np.uint32 or rows.shape != (counts.size, order):
         raise ValueError(f"the arrays of {order}-grams have inconsistent types or shapes")
     return np.ascontiguousarray(rows), np.ascontiguousarray(counts)
-
-
-def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> _native.DocumentFrequencies:
-    numbers: dict[str, int] = {}
-    rows: dict[int, list[list[int]]] = {order: [] for order in _ORDERS}
-    frequencies: dict[int, list[int]] = {order: [] for order in _ORDERS}
-    for ngram, count in counts.items():
-        if (
-            not isinstance(ngram, tuple)
-            or len(ngram) not in _ORDERS
-            or not all(isinstance(word, str) for word in ngram)
-        ):
-            raise _make_pickle_error(path, f"got the n-gram {ngram!r}")
-        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
-            raise _make_pickle_error(path, f"got the count {count!r} of {ngram!r}")
-        if count != int(count):
-            raise _make_pickle_error(path, f"got the count {count!r} of {ngram!r}, which is not an integer")
-        rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
-        frequencies[len(ngram)].append(int(count))
-    arrays = [
-        (
-            np.array(rows[order], dtype=np.uint32).reshape(-1, order),
-            np.array(frequencies[order], dtype=np.uint32),
-        )
-        for order in _ORDERS
-    ]
-    try:
-        return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
-    except UnicodeEncodeError as error:
-        raise _make_pickle_error(path, f"got a word with a lone surrogate: {error}") from None
-
-
-def _is_count(images: object) -> TypeGuard[float]:
-    if isinstance(images, bool) or not isinstance(images, int | float):
-        return False
-    return 0 < images <= sys.float_info.max
-
-
-def _resolve_images(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
-    """Return the number of images: the pickle's own, or else `images`."""
-    counted = content.get("ref_len", images)
-    if counted is not None and not _is_count(counted):
-        raise _make_pickle_error(path, f"got the number of images {counted!r}")
-    if images is not None and counted != images:
-        raise OptionError(f"'images' must equal the number in {path}, {counted!r} (got {images!r})")
-    return counted
-
-
-def _make_pickle_error(path: Path, found: str) -> FormatError:
-    return FormatError(
-        f"expected a pickled mapping of n-grams (tuples of one to four words) to numbers of images ({found})",
-        kind=FormatErrorKind.NOT_FREQUENCIES,
-        path=path,
-    )
-
-
-# The classes that a pickle may name. They are harmless, because calling them runs no other code.
-_HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
-    ("collections", "defaultdict"): collections.defaultdict,
-    ("collections", "Counter"): collections.Counter,
-    ("builtins", "int"): int,
-    ("builtins", "float"): float,
-    ("__builtin__", "int"): int,
-    ("__builtin__", "float"): float,
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _HARMLESS[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(
-                f"the pickle requires {module}.{name}, which is not allowed"
-            ) from None
-
-
-def _unpickle(path: Path) -> Any:
-    data = path.read_bytes()
-    try:
-        # Python allocates memory for the number of objects stated in a pickle, which may be huge if damaged.
-        _native.check_pickle(data)
-        # Python 2 wrote words as bytes in UTF-8.
-        return _Unpickler(io.BytesIO(data), encoding="utf-8").load()
-    except Exception as error:
-        # A damaged pickle can raise almost any exception.
-        raise _make_pickle_error(path, str(error) or type(error).__name__) from None
