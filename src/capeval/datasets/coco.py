@@ -10,13 +10,24 @@ from capeval import _native
 from capeval._internal.validation import validate_choice
 from capeval.data.captions import References
 from capeval.errors import FormatError, ResourceError
-from capeval.resources.installed_files import REINSTALL, find_installed_file
+from capeval.resources.installed_files import REINSTALL, find_installed_file, find_installed_folders
 
-__all__ = ["Split", "load_captions"]
+__all__ = ["Split", "is_installed", "load_captions"]
 
 Split = Literal["val2014", "train2014"]
 
 _ARCHIVE = "spice/spice-1.0.jar"
+
+
+def is_installed() -> bool:
+    """Return whether `load_captions` finds its file in the installed `pycocoevalcap`.
+
+    Example:
+        >>> from capeval.datasets.coco import is_installed
+        >>> is_installed()
+        True
+    """
+    return any((folder / _ARCHIVE).is_file() for folder in find_installed_folders())
 
 
 def load_captions(split: Split = "val2014") -> References:

@@ -5,6 +5,10 @@ The splits val and test each have 5,000 images of val2014.
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal, get_args
+
+from capeval._internal.validation import validate_choice
 from capeval.data.captions import References
 from capeval.datasets import coco
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
@@ -12,7 +16,46 @@ from capeval.errors.messages import format_images
 from capeval.formats.io.rows import text_lines
 from capeval.formats.io.sources import File, add_path_to_errors
 
-__all__ = ["load_images", "load_references"]
+__all__ = ["Split", "list_images", "load_images", "load_references", "load_split"]
+
+Split = Literal["test", "val"]
+"""The splits with images of val2014 only."""
+
+
+def list_images(split: Split = "test") -> list[int]:
+    """Return the image ids of a split, in ascending order.
+
+    Raises:
+        OptionError: There is no such split.
+
+    Example:
+        >>> from capeval.datasets.karpathy import list_images
+        >>> images = list_images("test")
+        >>> len(images), images[:3]
+        (5000, [42, 359, 636])
+    """
+    validate_choice("split", split, get_args(Split))
+    path = Path(__file__).with_name("splits") / f"karpathy_{split}.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [int(line) for line in lines if not line.startswith("#")]
+
+
+def load_split(split: Split = "test") -> References:
+    """Read the references of a split from the installed `pycocoevalcap`, in the order of its file.
+
+    Raises:
+        OptionError: There is no such split.
+        ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
+
+    Example:
+        >>> from capeval.datasets.karpathy import load_split
+        >>> references = load_split("test")
+        >>> len(references), references[391895][2]
+        (5000, 'A man riding on the back of a motorcycle.')
+    """
+    wanted = set(list_images(split))
+    captions = coco.load_captions("val2014")
+    return captions.select(image for image in captions.image_ids if image in wanted)
 
 
 def load_images(file: File) -> list[int]:
