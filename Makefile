@@ -39,6 +39,13 @@ $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@sh scripts/object_store.sh $(VENV)/object-store
 	@touch $@
 
+# Wheels of this checkout and of its dependencies, for the tests of installed packages.
+PACKAGES := $(shell find src server/src decoding/src -type f -not -name '*.pyc' -not -name '*.so')
+$(VENV)/.wheels: $(VENV)/.native $(PACKAGES) scripts/local_wheels.sh
+	@echo "Building wheels for the tests of installed packages"
+	@sh scripts/local_wheels.sh $(VENV) $(VENV)/wheels
+	@touch $@
+
 demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and write an HTML report
 	@$(BIN)/capeval demo --output demo
 
@@ -73,7 +80,7 @@ test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, com
 	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 
 # Each process runs whole modules, so that the servers of a module start only once.
-test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model
+test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
