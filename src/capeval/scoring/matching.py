@@ -15,7 +15,7 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
 from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images, shorten
 
-__all__ = ["Matching", "Policy", "list_problems", "match_captions"]
+__all__ = ["Matching", "Policy", "list_problems", "match_captions", "match_ids"]
 
 Policy = Literal["error", "skip"]
 """Treatment of images that only one side has: an error, or skipping them."""
@@ -196,41 +196,66 @@ def _rename(
     known = candidates.native.positions_in(references.native) >= 0
     if known.all() or (extra == "skip" and known.any()):
         return "", candidates, None
-    found = _find_rule(references.image_ids, candidates.image_ids, extra, names)
-    if found is None:
+    rule, ids = match_ids(references.image_ids, candidates.image_ids, extra=extra, names=names)
+    if not ids:
         return "", candidates, None
-    rule, ids = found
     # Skipped results are left out: their ids can have another type.
     renamed = Candidates({known: candidates[image] for image, known in ids.items()})
     return rule, renamed, next(iter(ids.items()))
 
 
-def _find_rule(
-    references: Sequence[ImageId], results: Sequence[ImageId], extra: Policy, names: Names | None
-) -> tuple[str, dict[ImageId, ImageId]] | None:
-    """Return the first rule that applies, and the references' id of each image in the results."""
+def match_ids(
+    references: Sequence[ImageId],
+    results: Sequence[ImageId],
+    *,
+    extra: Policy = "error",
+    names: Names | None = None,
+) -> tuple[str, dict[ImageId, ImageId]]:
+    """Equate image ids that differ in form, by the rules of `match_captions`.
+
+    Args:
+        references: The ids of the images with references, without duplicates.
+        results: The ids in the results, without duplicates.
+        extra: `skip` to leave out ids of results that have no equal id.
+        names: Returns the file names of the references' images by id.
+
+    Returns:
+        The first rule that applies, and the references' id of each id in the results. The rule is empty if
+        ids are equal; the mapping is empty if no rule applies.
+
+    Example:
+        >>> from capeval.scoring.matching import match_ids
+        >>> match_ids([1, 2], ["val/1.jpg", "val/2.jpg"])
+        ('base names without extension', {'val/1.jpg': 1, 'val/2.jpg': 2})
+    """
+    if ids := _map_ids(results, results, {image: image for image in references}, extra):
+        return "", ids
     for rule, get_key in _RULES.items():
-        by_key = {get_key(image): image for image in references}
-        keys = [get_key(image) for image in results]
+        by_key: dict[ImageId, ImageId] = {get_key(image): image for image in references}
+        keys: list[ImageId] = [get_key(image) for image in results]
         if len(by_key) < len(references) or len(set(keys)) < len(keys):
             continue
         if ids := _map_ids(results, keys, by_key, extra):
             return rule, ids
     listed = names() if names is not None else {}
     images = [image for image in references if image in listed]
-    by_name = {_get_base_name(listed[image]): image for image in images}
+    by_name: dict[ImageId, ImageId] = {_get_base_name(listed[image]): image for image in images}
     keys = [_get_base_name(image) for image in results]
     if len(by_name) < len(images) or len(set(keys)) < len(keys):
-        return None
+        return "", {}
     ids = _map_ids(results, keys, by_name, extra)
-    return None if ids is None else (_FILE_NAMES, ids)
+    return _FILE_NAMES if ids else "", ids
 
 
 def _map_ids(
-    results: Sequence[ImageId], keys: Sequence[str], by_key: Mapping[str, ImageId], extra: Policy
-) -> dict[ImageId, ImageId] | None:
+    results: Sequence[ImageId],
+    keys: Sequence[ImageId],
+    by_key: Mapping[ImageId, ImageId],
+    extra: Policy,
+) -> dict[ImageId, ImageId]:
+    """Return the references' id of each id in the results; empty if some have none and are not skipped."""
     ids = {image: by_key[key] for image, key in zip(results, keys, strict=True) if key in by_key}
-    return ids if ids and (extra == "skip" or len(ids) == len(results)) else None
+    return ids if extra == "skip" or len(ids) == len(results) else {}
 
 
 def _list_problems(

@@ -116,6 +116,18 @@ def test_the_kit_can_be_submitted(path: Path) -> None:
     assert "All images (2 MB): https://data.example.org/all.zip" in readme
 
 
+def test_results_by_the_file_names_of_the_list(path: Path) -> None:
+    images = [ImageInfo(id=image, file_name=f"picture-{image}.jpg") for image in range(1, 7)]
+    (path.parent / "images.json").write_text(json.dumps(image_info(images)))
+    import_challenge(path)
+    rows = [{"image_id": f"val/picture-{image}.jpg", "caption": "A dog."} for image in range(1, 7)]
+    upload = read_upload(
+        "captions_val_mine_results.json", [json.dumps(rows).encode()], list(Split.objects.all())
+    )
+    assert [row["image_id"] for row in json.loads(upload.files["val"])] == list(range(1, 7))
+    assert upload.id_rules == {"val": "file names listed by the references"}
+
+
 def test_importing_again_changes_or_removes_the_list(path: Path) -> None:
     first = state_of(import_challenge(path))
     assert state_of(import_challenge(path)) == first

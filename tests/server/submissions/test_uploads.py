@@ -156,8 +156,28 @@ def test_valid_uploads() -> None:
     both = zipped((RESULTS, results()), ("captions_test_mine_results.json", results()))
     upload = read_upload("anything.zip", [both], [SPLIT, OTHER])
     assert upload.files == {"val": results(), "test": results()}
+    assert upload.id_rules == {"val": "", "test": ""}
     of_macos = zipped((f"mine/{RESULTS}", results()), (f"__MACOSX/mine/._{RESULTS}", b"\0\5\x16\7"))
     assert read_upload("mine.zip", [of_macos], [SPLIT]).files == {"val": results()}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        (str, "numbers equal their decimal text"),
+        (lambda image: f"val/{image}.jpg", "base names without extension"),
+        (lambda image: f"COCO_val2014_{image:012}.jpg", "numbers in COCO's file names"),
+    ],
+)
+def test_ids_in_another_form_become_the_ids_of_the_split(name: Callable[[int], str], rule: str) -> None:
+    rows = [{"image_id": name(image), "caption": caption} for image, caption in CAPTIONS.items()]
+    upload = read_upload(RESULTS, [json.dumps(rows).encode()], [SPLIT])
+    found = json.loads(upload.files["val"])
+    assert found == [{"image_id": image, "caption": caption} for image, caption in CAPTIONS.items()]
+    assert upload.id_rules == {"val": rule}
+    del rows[0]
+    with pytest.raises(UploadError, match="image 1 is missing a caption"):
+        read_upload(RESULTS, [json.dumps(rows).encode()], [SPLIT])
 
 
 def test_a_file_named_zip_that_is_none() -> None:

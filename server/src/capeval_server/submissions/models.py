@@ -139,6 +139,8 @@ class SubmissionFile(models.Model):
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="files")
     split = models.ForeignKey(Split, on_delete=models.PROTECT)
     file = models.FileField(upload_to="submissions", max_length=300)
+    # The rule that matched the uploaded image ids to those of the split; empty if they were equal.
+    id_rule = models.CharField(max_length=100, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["submission", "split"], name="file_once")]

@@ -314,10 +314,10 @@ def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
 def _read_human(read: Read, name: str, split: definition.SplitDefinition, images: Sequence[ImageId]) -> bytes:
     _, data = read(name)
     try:
-        check_results(name, data, split.name, images)
+        matched, _ = check_results(name, data, split.name, images)
     except UploadError as error:
         raise ChallengeError(str(error)) from None
-    return data
+    return matched
 
 
 def change_challenge(

@@ -92,7 +92,11 @@ def _check_and_add(
         idempotency_key=key,
     )
     files = [
-        (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
+        (
+            SubmissionFile(submission=submission, split=split, id_rule=upload.id_rules[split.name]),
+            upload.files[split.name],
+        )
+        for split in splits
     ]
     with _delete_after_errors(files):
         try:

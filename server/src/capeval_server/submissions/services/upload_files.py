@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from django.conf import settings
 
@@ -11,7 +13,9 @@ from capeval.data.captions import ImageId
 from capeval.errors import FormatError
 from capeval.errors.messages import describe_image_mismatch
 from capeval.formats.io.archives import is_archive, is_zip, read_zip
+from capeval.scoring.matching import match_ids
 from capeval_server.challenges.models import Split
+from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import UploadError
 
 __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
@@ -21,13 +25,17 @@ class Upload:
     """Valid upload.
 
     Attributes:
-        files: The content of the results file of each split, by the split's name.
+        files: The content of the results file of each split, by the split's name. Image ids that differ in
+            form from those of the split are replaced by them.
         algorithm: The algorithm in the file names.
+        id_rules: The rule that matched the image ids of each results file, by the split's name; empty if they
+            are equal to the split's.
     """
 
-    def __init__(self, files: dict[str, bytes], algorithm: str) -> None:
+    def __init__(self, files: dict[str, bytes], algorithm: str, id_rules: Mapping[str, str]) -> None:
         self.files = files
         self.algorithm = algorithm
+        self.id_rules = id_rules
 
 
 def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Upload:
@@ -52,10 +60,13 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     algorithms = sorted({algorithm for _, algorithm in named.values()})
     if len(algorithms) > 1 or len(named) > len(splits):
         raise UploadError(f"all files must have the same algorithm (got {', '.join(map(repr, algorithms))})")
+    checked = {}
     for entry, content in entries.items():
         split = named[entry][0]
-        check_results(entry, content, split.name, split.image_ids)
-    return Upload({named[entry][0].name: content for entry, content in entries.items()}, algorithms[0])
+        names = None if split.pk is None else partial(_get_file_names, split)
+        checked[split.name] = check_results(entry, content, split.name, split.image_ids, names)
+    files = {name: content for name, (content, _) in checked.items()}
+    return Upload(files, algorithms[0], {name: rule for name, (_, rule) in checked.items()})
 
 
 def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
@@ -102,14 +113,30 @@ def _find_split(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
     raise UploadError(f"the file must be named {expected}", entry=entry)
 
 
-def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]) -> None:
-    """Check a results file.
+def _get_file_names(split: Split) -> dict[ImageId, str]:
+    """Return the known file names of a split's images."""
+    return {image.id: image.file_name for image in get_images(split) if image.file_name}
+
+
+def check_results(
+    entry: str,
+    data: bytes,
+    split: str,
+    images: Sequence[ImageId],
+    names: Callable[[], Mapping[ImageId, str]] | None = None,
+) -> tuple[bytes, str]:
+    """Check a results file, whose image ids may differ in form from the split's.
 
     Args:
         entry: The name of the file.
         data: The content of the file.
         split: The name of its split.
         images: The split's images.
+        names: Returns the known file names of the split's images.
+
+    Returns:
+        The content of the file with the image ids of the split, and the rule that matched the ids
+        (`capeval.scoring.matching.match_ids`); the same content and an empty rule if the ids are equal.
 
     Raises:
         UploadError: The file is not a results file, or covers other images.
@@ -122,7 +149,10 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
         candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES, strict=True)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
-    problem = describe_image_mismatch(candidates, images, f"split {split!r}", "a caption")
+    rule, ids = match_ids(images, candidates.image_ids, names=names)
+    problem = describe_image_mismatch(
+        ids.values() or candidates.image_ids, images, f"split {split!r}", "a caption"
+    )
     if problem:
         raise UploadError(problem, entry=entry)
     limit = settings.CAPTION_CHARACTERS
@@ -133,3 +163,11 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
                 f"captions must have at most {limit:,} characters (got {longest:,} for image {image!r})",
                 entry=entry,
             )
+    if not rule:
+        return data, ""
+    rows = [
+        {"image_id": ids[image], "caption": caption}
+        for image, captions in candidates.items()
+        for caption in captions
+    ]
+    return json.dumps(rows, ensure_ascii=False).encode(), rule

@@ -119,6 +119,7 @@ def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
         ],
         "browsable": tables and image_browser.splits_of(submission),
         "files": files if own else [],
+        "sent_unchanged": not any(file.id_rule for file in files),
         "unfinished": unfinished,
         "ahead": ahead,
         "wait": presenters.wait(expected_wait(ahead, now)) if ahead else "",
