@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from capeval import _native
-from capeval.data.captions import ImageId, References
+from capeval.data.captions import Candidates, ImageId, References
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ class Digest:
     first read or compared, because most callers never need it.
     """
 
-    def __init__(self, captions: References) -> None:
+    def __init__(self, captions: References | Candidates) -> None:
         self._captions = captions
 
     @classmethod

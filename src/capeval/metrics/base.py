@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -33,6 +33,7 @@ __all__ = [
     "Resource",
     "compute_means",
     "create_signature",
+    "find_fingerprints",
     "format_counts",
     "format_option",
     "get_unscored_warning",
@@ -97,6 +98,7 @@ class Metric(ABC):
         docs_page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
+        former_families: Names of the family in the signatures of earlier versions.
         aliases: Other names of variants on input.
         alias_note: What commands print if one of the other names is used; nothing by default.
         featured: The variants that forms list first; the others are listed under "More metrics".
@@ -131,6 +133,7 @@ class Metric(ABC):
     family: ClassVar[str]
     docs_page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    former_families: ClassVar[tuple[str, ...]] = ()
     aliases: ClassVar[Mapping[str, str]] = {}
     alias_note: ClassVar[str] = ""
     featured: ClassVar[tuple[str, ...]] = ()
@@ -430,6 +433,13 @@ def get_unscored_warning(
         return None
     images = tuple(dict.fromkeys(image_ids[row] for row in rows.tolist()))
     return UnscoredWarning(images, metric.unscored_reason, metric.unscored_fix)
+
+
+def find_fingerprints(metrics: Iterable[Metric]) -> dict[str, str]:
+    """Return the fingerprint of each available resource of metrics, by the resource's name."""
+    resources = dict.fromkeys(resource for metric in metrics for resource in metric.resources)
+    found = {resource.name: resource.found() for resource in resources}
+    return {name: each.fingerprint for name, each in found.items() if each is not None}
 
 
 def compute_means(statistics: FloatArray) -> FloatArray:

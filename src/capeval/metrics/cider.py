@@ -222,6 +222,7 @@ class Cider2015(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr-2015"
+    former_families: ClassVar = ("CIDEr",)
     featured: ClassVar = ("CIDEr-2015",)
     note: ClassVar[str] = (
         "CIDEr-2015 is the original metric of the CIDEr paper, which other papers rarely report."

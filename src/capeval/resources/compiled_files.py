@@ -27,6 +27,7 @@ __all__ = [
     "cache_folder",
     "ensure_compiled_file",
     "is_intact",
+    "read_fingerprint",
     "temporary_folder",
 ]
 
@@ -53,6 +54,9 @@ class _Opened(Protocol):
     def verify(self) -> None:
         """Read the whole file, and raise an error if it is damaged."""
 
+
+# The end of the fingerprint in the header, in bytes.
+_FINGERPRINT_END = 44
 
 Open = Callable[[Path], _Opened]
 
@@ -141,6 +145,14 @@ def is_intact(path: Path, opened: Open) -> bool:
         return False
     _write_record(path)
     return True
+
+
+def read_fingerprint(path: Path) -> str:
+    """Return the fingerprint in the header of a compiled file: the CRC-32 of its content."""
+    # The format is described in crates/tables. Reading 73 MB to compute a checksum would take longer.
+    with path.open("rb") as file:
+        header = file.read(_FINGERPRINT_END)
+    return f"{int.from_bytes(header[-4:], 'little'):08x}"
 
 
 def _read_state(path: Path) -> dict[str, int]:

@@ -20,6 +20,7 @@ from capeval.resources.compiled_files import (
     cache_folder,
     ensure_compiled_file,
     is_intact,
+    read_fingerprint,
     temporary_folder,
 )
 from capeval.resources.installed_files import REINSTALL, find_installed_file
@@ -87,9 +88,7 @@ def find_tables() -> CompiledResource | None:
     path = cache_folder() / _NAME
     if not is_intact(path, _native.MeteorTables.open):
         return None
-    from zlib import crc32
-
-    return CompiledResource(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
+    return CompiledResource(path=path, fingerprint=read_fingerprint(path))
 
 
 def ensure_tables(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike, find_rows
-from capeval.data.scores import Scores
+from capeval.data.scores import Digest, Scores
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve

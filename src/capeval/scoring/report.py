@@ -12,11 +12,11 @@ from capeval._internal.atomic_write import atomic_write
 from capeval._internal.notebook_html import html_table
 from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import ImageId
-from capeval.data.scores import FloatArray, Scores, Signature
+from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.formats.io.json import replace_nan
-from capeval.metrics.base import Metric, get_unscored_warning
+from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.registry import list_metric_keys, normalize_score
 from capeval.scoring.matching import Matching
 
@@ -63,6 +63,8 @@ class Report:
         unscored: The images that a metric could not score and excludes from its corpus scores, with the
             reason, by the metric's key; empty if all images are scored.
 
+        candidates_digest: A fingerprint of the candidates and their images; None if unknown, as for shards.
+        replay: The scores that the reference implementation computes, with `evaluate(..., replay=...)`.
     Example:
         >>> from capeval import evaluate
         >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
@@ -86,6 +88,8 @@ class Report:
     unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
     matching: Matching | None = None
 
+    candidates_digest: Digest | None = None
+    replay: Replay | None = None
     def __getitem__(self, name: str) -> float:
         """Return a corpus score, as `corpus` does."""
         return self.corpus[name]
@@ -234,6 +238,10 @@ class Report:
             ]
         return report
 
+        if self.candidates_digest is not None:
+            report["candidates_digest"] = str(self.candidates_digest)
+        if resources := find_fingerprints([metric for metric, _ in self.scores]):
+            report["resources"] = resources
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores per image, with one row per image and one column per score.
 
