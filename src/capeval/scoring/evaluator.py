@@ -164,7 +164,7 @@ class Evaluator:
         )
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
         report = create_report(self.references.image_ids, scores, subset_scores)
-        return replace(report, matching=matching)
+        return replace(report, matching=matching, candidates_digest=Digest(tokens.candidates))
 
     def _match_tokens(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
         """Return tokenized candidates in the order of the references."""

@@ -64,7 +64,6 @@ class Report:
             reason, by the metric's key; empty if all images are scored.
 
         candidates_digest: A fingerprint of the candidates and their images; None if unknown, as for shards.
-        replay: The scores that the reference implementation computes, with `evaluate(..., replay=...)`.
     Example:
         >>> from capeval import evaluate
         >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
@@ -89,7 +88,6 @@ class Report:
     matching: Matching | None = None
 
     candidates_digest: Digest | None = None
-    replay: Replay | None = None
     def __getitem__(self, name: str) -> float:
         """Return a corpus score, as `corpus` does."""
         return self.corpus[name]
