@@ -60,6 +60,11 @@ def test_the_first_captions_are_taken() -> None:
     assert found.mbleu.tolist() == image_diversity(first).mbleu.tolist()
 
 
+@pytest.mark.parametrize("name", ["CIDEr", "cider", "Cider", "CIDEr-D"])
+def test_cider_means_cider_d(name: str) -> None:
+    assert ImageDiversityOptions(similarity=name).similarity == "CIDEr-D"
+
+
 @pytest.mark.parametrize(
     ("captions", "options", "error", "message"),
     [

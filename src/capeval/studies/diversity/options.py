@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from capeval._internal.options import Option, Seed, check_options
+from capeval._internal.validation import validate_choice
 
 __all__ = ["COLLECTED", "DiversityOptions", "ImageDiversityOptions", "Similarity", "SimilarityOption"]
 
 COLLECTED = (4500, 5)
 """The number of images, and of captions per image, in the paper's samples."""
 
-# Similarities of two captions, for Self-CIDEr.
 Similarity = Literal["CIDEr-D", "CIDEr-2015"]
+"""Similarities of two captions, for Self-CIDEr."""
+
 SimilarityOption = Annotated[
-    Similarity, Option(help="Similarity of two captions, for Self-CIDEr (--within-images).")
+    str,
+    Option(
+        metavar="|".join(get_args(Similarity)),
+        help="Similarity of two captions, for Self-CIDEr (--within-images).",
+    ),
 ]
 
 
@@ -63,4 +69,10 @@ class ImageDiversityOptions:
     similarity: SimilarityOption = "CIDEr-D"
 
     def __post_init__(self) -> None:
+        # Imported lazily, so that help stays fast.
+        from capeval.metrics.registry import normalize_score
+
+        similarities = get_args(Similarity)
+        object.__setattr__(self, "similarity", normalize_score(self.similarity, similarities))
+        validate_choice("similarity", self.similarity, similarities)
         check_options(self)
