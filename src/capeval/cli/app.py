@@ -43,6 +43,7 @@ class _Commands(Group):
     modules: ClassVar[Mapping[str, str]] = {
         "score": "capeval.cli.commands.score",
         "compare": "capeval.cli.commands.compare",
+        "verify": "capeval.cli.commands.verify",
         "check": "capeval.cli.commands.check",
         "browse": "capeval.cli.commands.browse",
         "submit": "capeval.cli.commands.submit",

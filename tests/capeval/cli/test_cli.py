@@ -43,6 +43,7 @@ B = [{"image_id": image, "caption": "a dog" if image > 1 else ""} for image in r
 COMMANDS = (
     "score",
     "compare",
+    "verify",
     "check",
     "submit",
     "tokenize",

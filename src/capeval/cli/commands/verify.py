@@ -1,0 +1,249 @@
+"""The `capeval verify` command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import (
+    FrequencyOptions,
+    InputOptions,
+    Output,
+    TokenizerSpec,
+    create_tokenizer,
+)
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, system_names
+from capeval.errors import MismatchError, OptionError
+
+if TYPE_CHECKING:
+    from capeval.metrics import Metric
+    from capeval.report import Grid
+    from capeval.scoring.saved_reports import SavedReport
+    from capeval.scoring.verification import Verification, VerifiedScore
+    from capeval.tokenizers import Tokenizer
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval verify report.json --references references.json --results results.json",
+    "capeval verify scores.json -r references.json --results a.json --results b.json",
+    "capeval verify report.json -r references.json --results results.json --subset domains.json",
+    "capeval verify report.json -r references.json --results results.json --format json",
+)
+
+_DIGITS, _MOST_DIGITS = 3, 17
+_SHOWN_IMAGES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationOptions:
+    """Inputs of a verification that reports do not contain."""
+
+    subset: Annotated[
+        Path | None, Option(help="JSON file of subsets, to compare the scores of subsets too.")
+    ] = None
+    tokenizer: TokenizerSpec = None
+    counts: FrequencyOptions = field(default_factory=FrequencyOptions)
+    reading: InputOptions = field(default_factory=InputOptions)
+
+    @property
+    def files(self) -> list[Path]:
+        """The input files other than references and results."""
+        return [path for path in (self.subset, self.counts.frequencies) if path is not None]
+
+
+def run(
+    report: Annotated[
+        Path, Argument(help="JSON of 'capeval score --format json' or Report.save (- for standard input).")
+    ],
+    *,
+    references: Annotated[Path, Option("--references", "-r", help="Reference file.")],
+    results: Annotated[
+        list[Path], Option("--results", help="Result file; repeat it for a report of several systems.")
+    ],
+    options: VerificationOptions,
+    form: Annotated[Literal["table", "json"], Option("--format", "-f", help="Output format.")] = "table",
+    output: Output = None,
+) -> None:
+    """Compute the scores of a report again, and compare all digits.
+
+    The options are those in the report. The exit code is 0 if all digits are the same, and 1 if some differ;
+    the output then lists the differences in version, options, references, captions and resources.
+    """
+    from capeval.cli.toolkit.inputs import open_input
+    from capeval.scoring.saved_reports import load_saved_reports
+
+    check_outputs([report, references, *results, *options.files], [output])
+    file, name = open_input(report)
+    pairs = _pair_results(load_saved_reports(file, name=name), results)
+    verifications = _verify_all(pairs, references, options)
+    if form == "json":
+        contents = [_to_dict(each) for each in verifications]
+        content = contents[0] if len(contents) == 1 else contents
+        deliver(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", output)
+    else:
+        named = len(verifications) > 1
+        deliver("\n".join(_render(each, named=named) for each in verifications), output)
+    if not all(each.is_same for each in verifications):
+        sys.exit(1)
+
+
+def _pair_results(reports: Sequence[SavedReport], results: Sequence[Path]) -> list[tuple[SavedReport, Path]]:
+    """Return the report of each result file: by the name of its system, or else in order.
+
+    Raises:
+        OptionError: The numbers of systems and files differ, and the names of some files are no systems.
+    """
+    by_name = {saved.system: saved for saved in reports}
+    names = system_names(results)
+    if len(reports) > 1 and all(name in by_name for name in names):
+        return [(by_name[name], path) for name, path in zip(names, results, strict=True)]
+    if len(reports) != len(results):
+        systems = ", ".join(saved.system or "unnamed" for saved in reports)
+        raise OptionError(
+            f"--results must be repeated for each of the {len(reports)} systems of the report, {systems} (got"
+            f" {len(results)}: {', '.join(names)})"
+        )
+    return list(zip(reports, results, strict=True))
+
+
+def _verify_all(
+    pairs: Sequence[tuple[SavedReport, Path]], references: Path, options: VerificationOptions
+) -> list[Verification]:
+    from capeval.cli.toolkit import scoring
+    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.scoring.evaluator import Evaluator
+    from capeval.scoring.verification import compare_with_saved, describe_mismatch
+
+    settings = [_restore_settings(saved, options) for saved, _ in pairs]
+    reading = options.reading
+    if any(saved.skips_missing for saved, _ in pairs):
+        reading = replace(reading, missing="skip")
+    if any(saved.skips_extra for saved, _ in pairs):
+        reading = replace(reading, extra="skip")
+    try:
+        loaded = scoring.load_captions(references, [path for _, path in pairs], CaptionReader(reading))
+    except MismatchError as error:
+        return [describe_mismatch(saved, error) for saved, _ in pairs]
+    subsets = None if options.subset is None else scoring.subsets_of(options.subset, loaded.references)
+    verifications, evaluator = [], None
+    with Steps(2 * len(pairs)) as steps:
+        for place, (saved, path) in enumerate(pairs):
+            metrics, tokenizer = settings[place]
+            steps.next("Preparing references")
+            if evaluator is None or settings[place] != settings[place - 1]:
+                evaluator = Evaluator(loaded.references, metrics, tokenizer=tokenizer)
+            steps.next(f"Scoring {path.name}")
+            report = loaded.evaluate(evaluator, place, subsets=subsets)
+            verifications.append(compare_with_saved(saved, report))
+    return verifications
+
+
+def _restore_settings(
+    saved: SavedReport, options: VerificationOptions
+) -> tuple[tuple[Metric, ...], Tokenizer]:
+    """Return the metrics and the tokenizer of a report."""
+    from capeval.cli.toolkit.resource_setup import prepare_metrics
+    from capeval.cli.toolkit.scoring import apply_frequencies
+    from capeval.scoring.verification import restore_metrics, restore_tokenizer
+
+    given = None if options.tokenizer is None else create_tokenizer(options.tokenizer)
+    tokenizer = restore_tokenizer(saved, given)
+    metrics = restore_metrics(
+        saved, lambda metric: apply_frequencies((metric,), options.counts, tokenizer)[0]
+    )
+    return prepare_metrics(metrics), tokenizer
+
+
+def _render(verification: Verification, *, named: bool) -> str:
+    """Return the verdict with the reasons, the table of scores, and the notes."""
+    from capeval.report.exporters import escape_controls
+    from capeval.report.terminal import format_table
+
+    name = f" for {verification.system}" if named else ""
+    verdict = f"Same digits{name}: {'yes' if verification.is_same else 'no'} ({_count(verification)})"
+    lines = [verdict, *(f"- {difference.text}" for difference in verification.differences)]
+    if verification.different_images:
+        first = ", ".join(map(str, verification.different_images[:_SHOWN_IMAGES]))
+        lines.append(f"- First images with other scores: {first}.")
+    parts = ["".join(f"{escape_controls(line)}\n" for line in lines)]
+    if verification.scores:
+        parts.append(format_table(_create_table(verification)))
+    if verification.notes:
+        parts.append("".join(f"{escape_controls(note)}\n" for note in verification.notes))
+    return "\n".join(parts)
+
+
+def _count(verification: Verification) -> str:
+    """Return the numbers of compared scores and images, and how many of them differ."""
+    if not verification.scores:
+        return "scores can't be computed"
+    different = [score for score in verification.scores if not score.is_same]
+    groups = [("score", len(different), len(verification.scores))]
+    if verification.images:
+        groups.append(("image", len(verification.different_images), verification.images))
+    if verification.is_same:
+        return ", ".join(f"{total:,} {noun}{'s' * (total != 1)}" for noun, _, total in groups)
+    counted = [f"{count:,} of {total:,} {noun}{'s' * (total != 1)}" for noun, count, total in groups]
+    is_one = len(groups) == 1 and len(different) == 1
+    return f"{' and '.join(counted)} {'differs' if is_one else 'differ'}"
+
+
+def _create_table(verification: Verification) -> Grid:
+    """Create the table of corpus scores, with the scores of subsets and intervals that differ."""
+    from capeval.report import Cell, Grid
+
+    rows = []
+    for score in verification.scores:
+        if score.part and score.is_same:
+            continue
+        label = f"{score.name} ({score.part})" if score.part else score.name
+        digits = _find_digits(score)
+        rows.append(
+            (
+                Cell(value=label),
+                Cell(value=score.saved, digits=digits),
+                Cell(value=score.recomputed, digits=digits),
+                Cell(value="yes" if score.is_same else "no"),
+            )
+        )
+    return Grid(columns=("Score", "Report", "Recomputed", "Same"), rows=tuple(rows))
+
+
+def _find_digits(score: VerifiedScore) -> int:
+    """Return the number of decimals that shows a difference."""
+    if score.is_same or score.saved is None or score.recomputed is None:
+        return _DIGITS
+    for digits in range(_DIGITS, _MOST_DIGITS):
+        if f"{score.saved:.{digits}f}" != f"{score.recomputed:.{digits}f}":
+            return digits
+    return _MOST_DIGITS
+
+
+def _to_dict(verification: Verification) -> dict[str, Any]:
+    from capeval.formats.io.json import replace_nan
+
+    scores = [
+        {
+            "name": score.name,
+            "part": score.part,
+            "report": replace_nan(score.saved),
+            "recomputed": replace_nan(score.recomputed),
+            "same": score.is_same,
+        }
+        for score in verification.scores
+    ]
+    return {
+        "system": verification.system,
+        "same": verification.is_same,
+        "differences": [{"kind": each.kind, "text": each.text} for each in verification.differences],
+        "scores": scores,
+        "images": verification.images,
+        "different_images": list(verification.different_images),
+        "notes": list(verification.notes),
+    }
