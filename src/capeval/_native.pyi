@@ -36,6 +36,7 @@ __all__ = [
     "compile_spice_model",
     "meteor_align",
     "meteor_scores",
+    "print_tokens",
     "read_annotations",
     "read_error_kinds",
     "read_json",
@@ -97,6 +98,9 @@ class Captions:
 
     def counts(self) -> NDArray[np.int64]:
         """Return the number of captions of each image."""
+
+    def line_ends(self) -> NDArray[np.int64]:
+        r"""Return the position of each caption with a line end other than `\n`, among all captions."""
 
     def fingerprints(self) -> NDArray[np.uint64]:
         """Return a fingerprint of each image: of its id and its captions, in order."""
@@ -283,6 +287,9 @@ class TokenizedCandidates:
 
     def texts(self) -> list[str]:
         """Return the candidates as tokens joined by single spaces."""
+
+def print_tokens(text: str, lowercase: bool) -> str:
+    """Return the output of the Stanford tokenizer for a file, with the option `-preserveLines`."""
 
 def tokenize(captions: list[str], options: TokenizerOptions) -> list[list[str]]:
     """Return the tokens of each caption."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval._internal import language_tokens
 from capeval._internal.plugins import PluginGroup, Registry
+from capeval._internal.reference_lines import tokenize_as_lines
 from capeval._internal.validation import validate_choice, validate_flag, validate_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import Digest
@@ -37,10 +38,13 @@ __all__ = [
 Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
 Context = Literal["file", "caption"]
+LineEnds = Literal["space", "reference"]
 
 # Signatures separate their parts with `|`.
 _NAME = re.compile(r"[^\s|]+")
 _MAX_THREADS = 4096
+# Options that apply only to the Penn Treebank tokenizer.
+_PTB_DEFAULTS = {"lowercase": True, "punctuation": "reference", "context": "file", "line_ends": "space"}
 # Number of checked captions in the warning about scripts.
 _SAMPLE = 100
 
@@ -84,6 +88,9 @@ class Tokenizer:
         context: Unit of tokenization (`ptb` only). With `file`, captions are consecutive lines of one file,
             as in the reference; in rare cases the next caption changes a token. With `caption`, each caption
             is tokenized independently, so its tokens do not depend on the other captions.
+        line_ends: Line ends inside captions (`ptb` only). With `space`, each is one space. `reference`
+            repeats an error of pycocoevalcap 1.2: after a line end such as a carriage return, each later
+            caption has the tokens of an earlier line.
         function: A custom tokenizer, for example for other languages. It receives a raw caption and returns
             its tokens as a list of strings without white space.
         name: Name of the function in signatures. Include its version, such as `jieba-0.42.1`.
@@ -98,6 +105,7 @@ class Tokenizer:
     lowercase: bool = True
     punctuation: Punctuation = "reference"
     context: Context = "file"
+    line_ends: LineEnds = "space"
     function: Callable[[str], Sequence[str]] | Callable[[list[str]], Sequence[Sequence[str]]] | None = None
     name: str = ""
     batched: bool = False
@@ -106,6 +114,7 @@ class Tokenizer:
         validate_choice("kind", self.kind, get_args(Kind))
         validate_choice("punctuation", self.punctuation, get_args(Punctuation))
         validate_choice("context", self.context, get_args(Context))
+        validate_choice("line_ends", self.line_ends, get_args(LineEnds))
         validate_flag("lowercase", self.lowercase)
         validate_flag("batched", self.batched)
         if self.function is not None or self.kind == "function":
@@ -115,6 +124,11 @@ class Tokenizer:
             raise OptionError(f"'name' requires a 'function' (got name={self.name!r} without a function)")
         elif self.batched:
             raise OptionError("'batched' requires a 'function' (got batched=True without a function)")
+        if self.line_ends == "reference" and (self.kind != "ptb" or self.context != "file"):
+            raise OptionError(
+                "line_ends='reference' requires the tokenizer 'ptb' with context='file'"
+                f" (got kind={self.kind!r}, context={self.context!r})"
+            )
 
     def _check_function(self) -> None:
         if not callable(self.function):
@@ -128,7 +142,7 @@ class Tokenizer:
                 "'name' must be a name for the function in signatures, such as 'jieba-0.42.1', without white"
                 f" space or '|' (got {self.name!r})"
             )
-        for option, default in (("lowercase", True), ("punctuation", "reference"), ("context", "file")):
+        for option, default in _PTB_DEFAULTS.items():
             if getattr(self, option) != default:
                 raise OptionError(
                     f"{option!r} applies only to the tokenizer 'ptb', not to a 'function'"
@@ -139,7 +153,7 @@ class Tokenizer:
     def native(self) -> _native.TokenizerOptions:
         """The options in the form that the kernels accept."""
         return _native.TokenizerOptions(
-            penn_treebank=self.kind == "ptb",
+            penn_treebank=self.kind == "ptb" and self.line_ends == "space",
             lowercase=self.lowercase,
             punctuation=self.punctuation,
             alone=self.context == "caption",
@@ -152,7 +166,8 @@ class Tokenizer:
             return self.name if _FUNCTIONS.get(self.name) is self.function else f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
         context = "" if self.context == "file" else f"-context:{self.context}"
-        return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}"
+        line_ends = "" if self.line_ends == "space" else f"-line_ends:{self.line_ends}"
+        return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}{line_ends}"
 
 
 def as_tokenizer(made: object, name: str, place: str) -> Tokenizer:
@@ -236,6 +251,8 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | str | None = None) 
     if checked.kind == "function":
         return _call_tokenizer(texts, checked)
     try:
+        if checked.line_ends == "reference":
+            return _tokenize_as_lines(texts, checked)
         return _native.tokenize(texts, checked.native)
     except UnicodeEncodeError as error:
         raise CaptionError(
@@ -258,6 +275,10 @@ def _check_tokenizer(tokenizer: Tokenizer | str | None) -> Tokenizer:
             f"'tokenizer' must be a Tokenizer, such as Tokenizer(kind='ptb') (got {tokenizer!r})"
         )
     return tokenizer
+
+
+def _tokenize_as_lines(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+    return tokenize_as_lines(captions, lowercase=tokenizer.lowercase, punctuation=tokenizer.punctuation)
 
 
 def _call_tokenizer(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
@@ -321,11 +342,12 @@ def _check_tokens(tokens: object, caption: str, named: str) -> None:
 
 
 def _to_native(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
-    """Return captions for the kernels; tokens of a function are joined by spaces."""
-    if tokenizer.kind != "function":
+    """Return captions for the kernels; tokens that the kernels don't compute are joined by spaces."""
+    if tokenizer.kind != "function" and tokenizer.line_ends == "space":
         return captions.native
     texts = [caption for group in captions.values() for caption in group]
-    joined = [" ".join(tokens) for tokens in _call_tokenizer(texts, tokenizer)]
+    split = _call_tokenizer if tokenizer.kind == "function" else _tokenize_as_lines
+    joined = [" ".join(tokens) for tokens in split(texts, tokenizer)]
     ends = np.cumsum(captions.counts).tolist()
     groups = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     return _native.Captions.from_groups(list(captions.image_ids), groups)
@@ -352,7 +374,7 @@ def as_tokenized(
 
 def _warn_about_script(references: References, tokenizer: Tokenizer) -> None:
     """Warn if the tokenizer is for English and the first references have no spaces between words."""
-    if tokenizer.kind != "ptb":
+    if tokenizer.kind != "ptb" or tokenizer.line_ends != "space":
         return
     # The native captions, because a list of all ids would take longer.
     first = [references.native.of(row)[0] for row in range(min(_SAMPLE, len(references)))]

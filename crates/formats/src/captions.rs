@@ -65,6 +65,15 @@ impl fmt::Display for CaptionsError {
 
 impl Error for CaptionsError {}
 
+/// Number of bytes that are searched for line ends together.
+const LINE_END_BLOCK: usize = 4096;
+
+/// Returns whether a byte begins a line end other than `\n`, or possibly U+2028 or U+2029.
+fn starts_line_end(byte: u8) -> bool {
+    // Not `matches!`, which is not vectorized.
+    (byte.wrapping_sub(0x0b) < 3) | (byte == 0xe2)
+}
+
 /// Captions grouped by image.
 ///
 /// Image ids are unique, and each image has at least one caption. Images and the captions of an image keep
@@ -175,6 +184,32 @@ impl Captions {
         captions.for_each(|caption| hash_text(&mut hash, caption));
         let first_bytes = hash.finalize();
         u64::from_le_bytes(std::array::from_fn(|byte| first_bytes[byte]))
+    }
+
+    /// Returns the indices of the captions that contain a line end other than `\n`.
+    ///
+    /// Line ends are those of the reference tokenizer: `\r`, U+000B, U+000C, U+2028 and U+2029.
+    pub fn with_line_ends(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        let text = self.text.as_bytes();
+        for (index, block) in text.chunks(LINE_END_BLOCK).enumerate() {
+            // Unlike `any`, which stops early, this loop is vectorized.
+            if block.iter().fold(0, |found, &byte| found | u8::from(starts_line_end(byte))) == 0 {
+                continue;
+            }
+            let first = index * LINE_END_BLOCK;
+            for position in (first..first + block.len()).filter(|&position| starts_line_end(text[position])) {
+                let wide = text[position] == 0xe2;
+                if wide && !matches!(text.get(position + 1..position + 3), Some([0x80, 0xa8 | 0xa9])) {
+                    continue;
+                }
+                let caption = self.text_offsets.partition_point(|&offset| offset <= position) - 1;
+                if found.last() != Some(&caption) {
+                    found.push(caption);
+                }
+            }
+        }
+        found
     }
 
     /// Iterates over all captions, each with its image index.

@@ -79,3 +79,18 @@ fn only_plain_integers_become_integers() {
     assert_eq!(strings(&["x"]).get(0), Some(ImageId::String("x")));
     assert_eq!(strings(&["x"]).get(1), None);
 }
+
+#[test]
+fn captions_with_line_ends_are_found() {
+    let long = "x\u{2019}\u{2027}\u{85}\u{1c} ".repeat(1000);
+    let texts = ["", "a\nb", "a\rb\r", "", "\u{b}", &long, "\u{c}x", &long, "a\u{2028}", "\u{2029}", ""];
+    let found = [2, 4, 6, 8, 9];
+    let captions = Captions::from_grouped(ImageIds::Integers(vec![1]), &[texts.to_vec()]).unwrap();
+    assert_eq!(captions.with_line_ends(), found);
+    // At every position relative to the blocks that are searched.
+    for before in 4090..4100 {
+        let text = format!("{}\u{2029}", "x".repeat(before));
+        let captions = Captions::from_grouped(ImageIds::Integers(vec![1]), &[["a", &text]]).unwrap();
+        assert_eq!(captions.with_line_ends(), [1], "{before}");
+    }
+}

@@ -11,6 +11,7 @@
 //! ```
 
 mod automaton;
+mod file;
 mod letters;
 mod lexer;
 mod lowercase;

@@ -52,7 +52,7 @@ pub fn tokenize(text: &str, options: &Options) -> Vec<String> {
 /// A tokenizer with its working memory. Use one per thread, for any number of captions.
 pub struct Tokenizer {
     release: Release,
-    lexer: Lexer,
+    pub(crate) lexer: Lexer,
     line: Line,
     writer: Writer,
 }

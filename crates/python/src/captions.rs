@@ -80,6 +80,12 @@ impl Captions {
         offsets.map(|pair| (pair[1] - pair[0]) as i64).collect::<Vec<_>>().into_pyarray(py)
     }
 
+    /// Returns the position of each caption that contains a line end other than `\n`, among all captions.
+    fn line_ends<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let found = py.detach(|| self.0.with_line_ends());
+        found.into_iter().map(|caption| caption as i64).collect::<Vec<_>>().into_pyarray(py)
+    }
+
     /// Returns a fingerprint of each image's id and captions.
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let fingerprints = detached(py, || {

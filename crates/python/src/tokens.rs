@@ -145,10 +145,21 @@ fn tokenize_lines<'py>(
     Ok(PyBytes::new(py, text.as_bytes()))
 }
 
+/// Returns what the Stanford tokenizer prints for a file with the option `-preserveLines`.
+#[pyfunction]
+fn print_tokens(py: Python<'_>, text: &str, lowercase: bool) -> PyResult<String> {
+    detached(py, || {
+        let mut printed = String::with_capacity(text.len());
+        capeval_ptb::Tokenizer::new().print_file(text, lowercase, &mut printed);
+        printed
+    })
+}
+
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<TokenizerOptions>()?;
     module.add_class::<TokenizedReferences>()?;
     module.add_class::<TokenizedCandidates>()?;
+    module.add_function(wrap_pyfunction!(print_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(tokenize, module)?)?;
     module.add_function(wrap_pyfunction!(tokenize_lines, module)?)
 }

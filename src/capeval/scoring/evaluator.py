@@ -12,7 +12,14 @@ from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared, make_scores
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.scoring.matching import Matching, Policy, match_captions
-from capeval.scoring.report import Report, create_report
+from capeval.scoring.replay import (
+    Program,
+    are_equal,
+    check_replay,
+    find_line_ends,
+    warn_about_line_ends,
+)
+from capeval.scoring.report import Replay, Report, create_report
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
 
 __all__ = ["Evaluator", "Subsets", "evaluate"]
@@ -32,6 +39,7 @@ def evaluate(
     tokenizer: Tokenizer | str | None = None,
     missing: Policy = "error",
     extra: Policy = "error",
+    replay: Program | None = None,
 ) -> Report:
     """Score one candidate per image with several metrics.
 
@@ -45,6 +53,8 @@ def evaluate(
         missing: `skip` to score only the images that have a candidate, with the document frequencies of these
             images, as pycocoevalcap does with a list of image ids.
         extra: `skip` to ignore candidates without references.
+        replay: `pycocoevalcap-1.2` to compute the scores of this version as well, including its error after
+            line ends inside captions.
 
     Returns:
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
@@ -55,7 +65,8 @@ def evaluate(
         MismatchError: Images of candidates and references differ, an image has several candidates, or a
             subset contains an image without references.
         OptionError: A metric is unknown or duplicate, `subsets` is not a mapping of names to image ids, a
-            subset is empty, or `missing` or `extra` is neither `error` nor `skip`.
+            subset is empty, `missing` or `extra` is neither `error` nor `skip`, or `replay` is an unknown
+            program or requires a different tokenizer.
 
     Example:
         >>> from capeval import evaluate
@@ -73,7 +84,8 @@ def evaluate(
     given, matched, matching = match_captions(
         References(references), Candidates(candidates), missing=missing, extra=extra
     )
-    report = Evaluator(given, resolved, tokenizer=tokenizer).evaluate(matched, subsets=subsets)
+    evaluator = Evaluator(given, resolved, tokenizer=tokenizer, replay=replay)
+    report = evaluator.evaluate(matched, subsets=subsets)
     return replace(report, matching=matching)
 
 
@@ -84,11 +96,13 @@ class Evaluator:
         references: The references of each image; tokenized references are used unchanged.
         metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
         tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
+        replay: `pycocoevalcap-1.2` to compute the scores of this version as well, including its error after
+            line ends inside captions.
 
     Raises:
         CaptionError: `references` are not captions by image.
-        OptionError: A metric is unknown or duplicate, or `tokenizer` is not the tokenizer of the tokenized
-            references.
+        OptionError: A metric is unknown or duplicate, `tokenizer` is not the tokenizer of the tokenized
+            references, or `replay` is an unknown program or requires a different tokenizer.
 
     Example:
         >>> from capeval import Evaluator
@@ -104,11 +118,17 @@ class Evaluator:
         metrics: Iterable[str | Metric] = DEFAULT,
         *,
         tokenizer: Tokenizer | str | None = None,
+        replay: Program | None = None,
     ) -> None:
         resolved = resolve(metrics)
         self._tokens = as_tokenized(references, tokenizer)
         self.references = self._tokens.references
+        self._program = None if replay is None else check_replay(replay, self._tokens.tokenizer)
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
+        self._replayed: Evaluator | None = None
+        if self._program is not None:
+            lines = Tokenizer(line_ends="reference")
+            self._replayed = Evaluator(self.references, resolved, tokenizer=lines)
 
     def tokenize(self, candidates: CandidatesLike) -> TokenizedCandidates:
         """Tokenize candidates for all evaluators with the same tokenized references.
@@ -164,7 +184,15 @@ class Evaluator:
         )
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
         report = create_report(self.references.image_ids, scores, subset_scores)
-        return replace(report, matching=matching, candidates_digest=Digest(tokens.candidates))
+        report = replace(report, matching=matching, candidates_digest=Digest(tokens.candidates))
+        line_ends = find_line_ends(self.references, tokens.candidates)
+        if self._program is None or self._replayed is None:
+            warn_about_line_ends(line_ends, self._tokens.tokenizer)
+            return report
+        replayed = self._replayed.evaluate(tokens.candidates, subsets=subsets)
+        equal = are_equal(report.corpus, replayed.corpus)
+        found = Replay(program=self._program, report=replayed, line_ends=line_ends, is_equal=equal)
+        return replace(report, replay=found)
 
     def _match_tokens(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
         """Return tokenized candidates in the order of the references."""

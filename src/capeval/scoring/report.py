@@ -19,6 +19,7 @@ from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.registry import list_metric_keys, normalize_score
 from capeval.scoring.matching import Matching
+from capeval.scoring.replay import LineEnds, Program, describe_replay
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from capeval.scoring.significance import Comparisons, Interval, Method
 
-__all__ = ["TIMES_100", "Report"]
+__all__ = ["TIMES_100", "Replay", "Report"]
 
 TIMES_100 = "Papers often print scores times 100."
 """The footnote on the scale of scores."""
@@ -62,8 +63,9 @@ class Report:
         matching: How the images of the results were matched to the references; None if unknown.
         unscored: The images that a metric could not score and excludes from its corpus scores, with the
             reason, by the metric's key; empty if all images are scored.
-
         candidates_digest: A fingerprint of the candidates and their images; None if unknown, as for shards.
+        replay: The scores that the reference implementation computes, with `evaluate(..., replay=...)`.
+
     Example:
         >>> from capeval import evaluate
         >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
@@ -86,8 +88,9 @@ class Report:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
     matching: Matching | None = None
-
     candidates_digest: Digest | None = None
+    replay: Replay | None = None
+
     def __getitem__(self, name: str) -> float:
         """Return a corpus score, as `corpus` does."""
         return self.corpus[name]
@@ -104,11 +107,18 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks, with one row per score and one column per subset."""
-        columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
+        replays = () if self.replay is None else (self.replay,)
+        columns = (
+            "",
+            f"{len(self.image_ids):,} images",
+            *(replay.program for replay in replays),
+            *self.subsets,
+        )
         rows = [
             (
                 name,
                 self._format_score(name),
+                *(format_score(replay.report.corpus[name]) for replay in replays),
                 *(format_score(scores[name]) for scores in self.subsets.values()),
             )
             for name in self.corpus
@@ -140,6 +150,7 @@ class Report:
             f"{images}, {references} each{named}.",
             *(self.matching.notes if self.matching is not None else ()),
             " ".join([*of_metrics, TIMES_100]),
+            *((self.replay.note,) if self.replay is not None else ()),
             *(self.unscored_notes() if unscored else ()),
         )
 
@@ -218,6 +229,8 @@ class Report:
             report["subsets"] = {name: _replace_nan(scores) for name, scores in self.subsets.items()}
         if self.intervals:
             report["intervals"] = {name: _replace_nan(asdict(each)) for name, each in self.intervals.items()}
+        if self.replay is not None:
+            report["replay"] = self.replay.to_dict(per_image=per_image)
         if self.unscored:
             report["unscored"] = {
                 name: {"images": list(each.images), "note": str(each)} for name, each in self.unscored.items()
@@ -225,6 +238,10 @@ class Report:
         report["signatures"] = {
             name: _signature_to_dict(signature) for name, signature in self.signatures.items()
         }
+        if self.candidates_digest is not None:
+            report["candidates_digest"] = str(self.candidates_digest)
+        if resources := find_fingerprints([metric for metric, _ in self.scores]):
+            report["resources"] = resources
         if per_image:
             columns = {
                 name: [replace_nan(each) for each in values.tolist()]
@@ -236,10 +253,6 @@ class Report:
             ]
         return report
 
-        if self.candidates_digest is not None:
-            report["candidates_digest"] = str(self.candidates_digest)
-        if resources := find_fingerprints([metric for metric, _ in self.scores]):
-            report["resources"] = resources
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores per image, with one row per image and one column per score.
 
@@ -296,6 +309,38 @@ class Report:
         text = json.dumps(self.to_dict(per_image=per_image), indent=2, ensure_ascii=False, allow_nan=False)
         with atomic_write(path) as file:
             file.write(text.encode() + b"\n")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """The scores of the reference implementation, with the effect of its error after line ends.
+
+    Attributes:
+        program: The program, `pycocoevalcap-1.2`.
+        report: The scores that the program computes.
+        line_ends: The captions with line ends at which the error occurs.
+        is_equal: Whether the program computes the same corpus scores as capeval.
+    """
+
+    program: Program
+    report: Report
+    line_ends: LineEnds
+    is_equal: bool
+
+    @property
+    def note(self) -> str:
+        """Footnote for tables, with the reason for different scores."""
+        return describe_replay(self.program, self.line_ends, is_equal=self.is_equal)
+
+    def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
+        """Return the JSON-compatible dictionary that reports contain.
+
+        Args:
+            per_image: Whether to include the scores of each image.
+        """
+        line_ends = {"references": self.line_ends.references, "candidates": self.line_ends.candidates}
+        about = {"program": self.program, "note": self.note, "line_ends": line_ends}
+        return {**about, **self.report.to_dict(per_image=per_image)}
 
 
 def create_report(
