@@ -31,6 +31,9 @@ __all__ = ["app", "main", "run"]
 ADDED = "capeval.commands"
 # Commands of capeval's other distributions, and the extras that install them.
 _EXTRAS = {"baselines": "decoding", "server": "server"}
+# Help is as wide as the terminal, up to this number of columns, because longer lines are hard to read.
+# Without a terminal, it has 80 columns.
+_WIDEST_HELP = 110
 
 
 class _Commands(Group):
@@ -56,6 +59,13 @@ class _Commands(Group):
         "resources": "capeval.cli.commands.resources",
         "study": "capeval.cli.studies",
     }
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if sys.stdout.isatty():
+            extra.setdefault("max_content_width", _WIDEST_HELP)
+        return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_find_plugins())]

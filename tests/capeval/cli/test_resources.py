@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -73,6 +74,7 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
     meteor, spice, parses = json.loads(output("resources", "--format", "json", env=nothing_made))
     assert spice == {
         "name": "SPICE's model",
+        "status": "not built",
         "path": None,
         "bytes": None,
         "fingerprint": None,
@@ -81,9 +83,10 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
     assert meteor["missing"].startswith(
         "built when a metric needs it, or in advance by capeval resources meteor ("
     )
-    assert (parses["missing"], parses["bytes"]) == ("none yet", None)
+    assert (parses["status"], parses["missing"], parses["bytes"]) == ("empty", "none yet", None)
     (switched_off,) = json.loads(output("resources", "-f", "json", env={**nothing_made, STORE: "off"}))[2:]
-    assert (switched_off["path"], switched_off["missing"]) == (None, "switched off")
+    found = [switched_off[name] for name in ("path", "status", "missing")]
+    assert found == [None, "off", "switched off"]
 
 
 def test_the_tables_of_meteor_are_made_before_they_are_needed(tmp_path: Path) -> None:
@@ -142,7 +145,9 @@ def test_what_is_there_is_listed_with_its_size_and_fingerprint() -> None:
     assert row["fingerprint"] == load_model().fingerprint == found.fingerprint
     table = output("resources")
     assert found.fingerprint in table
-    assert str(found.path) in table
+    assert f"\nSPICE's model: {str(found.path).replace(str(Path.home()), '~')}\n" in table
+    listed = {row["Resource"]: row for row in csv.DictReader(output("resources", "-f", "csv").splitlines())}
+    assert listed["SPICE's model"]["Path"] == str(found.path)
     said = output("resources", "spice")
     assert said.startswith(f"{found.path}: ")
     assert said.endswith(f" MB, fingerprint {found.fingerprint}\n")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,30 +17,44 @@ from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.metrics import Resource
+    from capeval.report import Grid
     from capeval.resources.compiled_files import CompiledResource
     from capeval.resources.parse_store import ParseStore
 
 __all__ = ["app"]
 
+_Row = dict[str, str | int | None]
+
 
 def run(form: FormatOption = "table") -> None:
-    """List metric resources with path, size and fingerprint, or how to build them."""
+    """List metric resources with status, size, fingerprint and path, or how to build them."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_list_resources(), _describe_parses()]
     if form == "json":
         deliver(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", None)
         return
+    render(_create_table(rows, with_paths=form != "table"), form, None)
+
+
+def _create_table(rows: Sequence[_Row], *, with_paths: bool) -> Grid:
+    """Create the table of resources, with paths and instructions in columns or below the table."""
     from capeval.report import Cell, Grid
 
-    columns = ("Resource", "Path", "Size", "Fingerprint", "Missing")
-    cells = [
-        tuple(
-            Cell(value=_format_value(row[key])) for key in ("name", "path", "bytes", "fingerprint", "missing")
-        )
-        for row in rows
-    ]
-    render(Grid(columns=columns, rows=tuple(cells)), form, None)
+    columns = {"name": "Resource", "status": "Status", "bytes": "Size", "fingerprint": "Fingerprint"}
+    if with_paths:
+        columns |= {"path": "Path", "missing": "How to build"}
+    cells = tuple(tuple(Cell(value=_format_value(row[key])) for key in columns) for row in rows)
+    notes = [f"{row['name']}: {row['missing'] or _shorten_home(str(row['path']))}" for row in rows]
+    return Grid(columns=tuple(columns.values()), rows=cells, notes=() if with_paths else tuple(notes))
+
+
+def _shorten_home(path: str) -> str:
+    """Return a path with `~` for the user's home folder."""
+    # There is no home folder if neither the environment nor the system names one.
+    with suppress(RuntimeError, ValueError):
+        return str("~" / Path(path).relative_to(Path.home()))
+    return path
 
 
 def meteor(
@@ -107,16 +123,17 @@ def _deliver_found(found: CompiledResource | None) -> None:
     deliver(f"{found.path}: {_format_file_size(found.path)}, fingerprint {found.fingerprint}\n", None)
 
 
-def _list_resources() -> list[dict[str, str | int | None]]:
+def _list_resources() -> list[_Row]:
     from capeval.metrics import METRICS
 
     needs = dict.fromkeys(resource for make in METRICS.values() for resource in make().resources)
-    rows: list[dict[str, str | int | None]] = []
+    rows: list[_Row] = []
     for resource in needs:
         found = resource.found()
         rows.append(
             {
                 "name": resource.name,
+                "status": "not built" if found is None else "available",
                 "path": None if found is None else str(found.path),
                 "bytes": None if found is None else found.path.stat().st_size,
                 "fingerprint": None if found is None else found.fingerprint,
@@ -133,11 +150,12 @@ def _describe_missing(resource: Resource) -> str:
     return f"built when a metric needs it{ahead} ({resource.install})"
 
 
-def _describe_parses() -> dict[str, str | int | None]:
+def _describe_parses() -> _Row:
     store = _get_store()
     there = store is not None and store.path.exists()
     return {
         "name": "parsed captions",
+        "status": "available" if there else "off" if store is None else "empty",
         "path": None if store is None else str(store.path),
         "bytes": store.path.stat().st_size if there and store is not None else None,
         "fingerprint": None,

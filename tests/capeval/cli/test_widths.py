@@ -1,0 +1,66 @@
+"""Widths of help and tables: the terminal's, and 80 columns without a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from capeval.resources.compiled_files import CACHE
+from tests.capeval.cli.test_cli import output
+
+
+def run_in_terminal(columns: int, *arguments: str, **variables: str) -> list[str]:
+    """Run a command in a terminal; return the lines of its output."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment |= {"TERM": "dumb", **variables}
+    command = [sys.executable, "-m", "capeval", *arguments]
+    shown = b""
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        # The end of a terminal's output is an error on Linux.
+        with suppress(OSError):
+            while part := os.read(ours, 100_000):
+                shown += part
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    os.close(ours)
+    assert process.returncode == 0
+    return shown.decode().splitlines()
+
+
+def measure_help(lines: list[str]) -> int:
+    """Return the longest line before the examples, which are not wrapped so that they can be copied."""
+    end = lines.index("  Examples:") if "  Examples:" in lines else len(lines)
+    return max(map(len, lines[:end]))
+
+
+@pytest.mark.parametrize("command", ["", "score", "verify", "resources spice", "study consensus"])
+def test_help_is_as_wide_as_the_terminal(command: str) -> None:
+    arguments = (*command.split(), "--help")
+    widths = {columns: measure_help(run_in_terminal(columns, *arguments)) for columns in (60, 80, 120, 300)}
+    assert widths[60] <= 60 < widths[80] <= 80 < widths[120] <= 110
+    assert widths[300] == widths[120]
+    assert measure_help(output(*arguments, env={**os.environ, "COLUMNS": "120"}).splitlines()) <= 80
+
+
+@pytest.mark.parametrize("cache", ["full", "empty"])
+def test_resources_fit_80_columns(cache: str, tmp_path: Path) -> None:
+    variables = {} if cache == "full" else {CACHE: str(tmp_path), "CAPEVAL_STORE": "off"}
+    lines = run_in_terminal(80, "resources", **variables)
+    header, _, *rows = lines[: lines.index("")]
+    assert header.split() == ["Resource", "Status", "Size", "Fingerprint"]
+    assert len(rows) == 3
+    assert max(map(len, (header, *rows))) <= 80
+    assert all(path.startswith("~") for path in re.findall(r": (\S*/\.cache/\S*)", "\n".join(lines)))
