@@ -12,6 +12,7 @@ from capeval import load_references
 from capeval.datasets import benchmarks, karpathy, registered_files
 from capeval.datasets.benchmarks import BENCHMARKS
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
+from tests.capeval.benchmark_files import write_flickr, write_nocaps
 from tests.shared_data import shared_data
 
 
@@ -19,35 +20,6 @@ from tests.shared_data import shared_data
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("CAPEVAL_DATA", str(tmp_path / "data"))
     return tmp_path
-
-
-def nocaps(folder: Path, sizes: tuple[int, int, int] = (648, 2938, 914), references: int = 10) -> Path:
-    """Write captions in the format of nocaps, with numbers of images by domain."""
-    names = ("in-domain", "near-domain", "out-domain")
-    domains = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
-    content = {
-        "images": [{"id": image, "domain": domain} for image, domain in enumerate(domains)],
-        "annotations": [
-            {"id": image * references + number, "image_id": image, "caption": f"Picture {image} of a harp."}
-            for image in range(len(domains))
-            for number in range(references)
-        ],
-    }
-    path = folder / "nocaps_val_4500_captions.json"
-    path.write_text(json.dumps(content))
-    return path
-
-
-def flickr(folder: Path, split: str = "test", images: int = 1000) -> Path:
-    """Write a dataset in Karpathy's format, with a split of some size and 10 other images."""
-    rows = [
-        {"filename": f"{number}.jpg", "split": split if number < images else "train"}
-        for number in range(images + 10)
-    ]
-    sentences = [{"raw": f"Dog number {number}."} for number in range(5)]
-    path = folder / "dataset_flickr8k.json"
-    path.write_text(json.dumps({"images": [{**row, "sentences": sentences} for row in rows]}))
-    return path
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -83,29 +55,29 @@ def test_the_references_are_those_of_a_published_system() -> None:
 @pytest.mark.parametrize(
     ("sizes", "partition"),
     [
-        ((648, 2938, 914), "the partition of nocaps.org"),
-        ((417, 2670, 1413), "the partition of the paper's first version"),
-        ((1500, 1500, 1500), "which is no published partition"),
+        ((648, 2938, 914), "partition of nocaps.org"),
+        ((417, 2670, 1413), "partition of the paper's first version"),
+        ((1500, 1500, 1500), "no published partition"),
     ],
 )
 def test_registered_captions_are_read_again(
     folder: Path, sizes: tuple[int, int, int], partition: str
 ) -> None:
-    path = benchmarks.add("nocaps-val", nocaps(folder, sizes))
+    path = benchmarks.add("nocaps-val", write_nocaps(folder, sizes))
     assert path == folder / "data" / "nocaps-val.json.gz"
     found = benchmarks.load("nocaps-val")
     assert found.references == load_references(folder / "nocaps_val_4500_captions.json")
     assert tuple(map(len, found.subsets.values())) == sizes
-    assert found.notes[0].endswith(f"out-domain ({partition}).")
+    assert found.notes[0].endswith(f" out ({partition}).")
     before = path.read_bytes()
-    benchmarks.add("nocaps-val", nocaps(folder, sizes))
+    benchmarks.add("nocaps-val", write_nocaps(folder, sizes))
     assert path.read_bytes() == before
     assert benchmarks.remove("nocaps-val") == path
     assert not BENCHMARKS["nocaps-val"].is_available
 
 
 def test_domains_of_another_file(folder: Path) -> None:
-    captions = nocaps(folder)
+    captions = write_nocaps(folder)
     content = json.loads(captions.read_text())
     domains = {"in": [image["id"] for image in content["images"]]}
     content["images"] = [{"id": image["id"]} for image in content["images"]]
@@ -118,7 +90,7 @@ def test_domains_of_another_file(folder: Path) -> None:
 
 
 def test_the_test_split_is_selected(folder: Path) -> None:
-    benchmarks.add("flickr8k-test", flickr(folder))
+    benchmarks.add("flickr8k-test", write_flickr(folder))
     references = benchmarks.load("flickr8k-test").references
     assert references == load_references(folder / "dataset_flickr8k.json", split="test")
 
@@ -145,7 +117,7 @@ def test_a_list_of_images_selects_them(folder: Path) -> None:
 def test_other_captions_are_refused(
     folder: Path, sizes: tuple[int, int, int], references: int, found: str
 ) -> None:
-    path = nocaps(folder, sizes, references)
+    path = write_nocaps(folder, sizes, references)
     with pytest.raises(MismatchError, match=f"4,500 images with 10 references each \\(got {found}\\)"):
         benchmarks.add("nocaps-val", path)
     assert not (folder / "data").exists()
@@ -153,7 +125,7 @@ def test_other_captions_are_refused(
 
 def test_a_file_without_the_test_split_is_refused(folder: Path) -> None:
     with pytest.raises(FormatError, match="unknown split 'test'; the file has the splits"):
-        benchmarks.add("flickr30k-test", flickr(folder, split="val"))
+        benchmarks.add("flickr30k-test", write_flickr(folder, split="val"))
 
 
 def test_errors_name_the_fix(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +133,8 @@ def test_errors_name_the_fix(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         benchmarks.load("nocaps-val")
     with pytest.raises(OptionError, match="unknown benchmark 'nocaps'; did you mean 'nocaps-val'"):
         benchmarks.load("nocaps")
+    with pytest.raises(OptionError, match="mean 'coco-karpathy-test' or 'coco-karpathy-val'"):
+        benchmarks.load("COCO-Karpathy")
     with pytest.raises(OptionError, match="unknown benchmark 'x'; run 'capeval data list'"):
         benchmarks.load("x")
     with pytest.raises(OptionError, match="needs no file"):
@@ -176,7 +150,7 @@ def test_errors_name_the_fix(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "other"])
 def test_damage_is_reported(folder: Path, damage: str) -> None:
-    path = benchmarks.add("flickr8k-test", flickr(folder))
+    path = benchmarks.add("flickr8k-test", write_flickr(folder))
     data = path.read_bytes()
     damaged = {
         "cut": data[:-20],

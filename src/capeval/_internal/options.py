@@ -26,11 +26,15 @@ class Argument:
         help: The help text.
         metavar: The name in the help; by default the parameter's name in capital letters.
         show_default: Whether the help shows the default; or a text to show instead.
+        replaced_by: The parameter of an option that is used instead of the argument; empty for none.
+        optional_with: The parameter of an option with which the argument is not required; empty for none.
     """
 
     help: str
     metavar: str | None = None
     show_default: bool | str = True
+    replaced_by: str = ""
+    optional_with: str = ""
 
 
 class Option:

@@ -69,17 +69,17 @@ def _read_image_list(path: Path, captions: References) -> list[ImageId]:
 
 # The numbers of images in domain, near domain and out of domain.
 _PARTITIONS: Mapping[tuple[int, ...], str] = {
-    (648, 2938, 914): "the partition of nocaps.org",
-    (417, 2670, 1413): "the partition of the paper's first version",
+    (648, 2938, 914): "partition of nocaps.org",
+    (417, 2670, 1413): "partition of the paper's first version",
 }
 
 
 def _describe_domains(domains: Subsets) -> tuple[str, ...]:
     """Return the footnote that names the partition of nocaps val into domains."""
     sizes = tuple(len(domains.get(name, ())) for name in nocaps.DOMAINS)
-    shown = ", ".join(f"{size:,} {name}" for size, name in zip(sizes, nocaps.DOMAINS, strict=True))
-    partition = _PARTITIONS.get(sizes, "which is no published partition")
-    return (f"Images by domain: {shown} ({partition}).",)
+    names = (name.removesuffix("-domain") for name in nocaps.DOMAINS)
+    shown = ", ".join(f"{size:,} {name}" for size, name in zip(sizes, names, strict=True))
+    return (f"Domains: {shown} ({_PARTITIONS.get(sizes, 'no published partition')}).",)
 
 
 _coco = partial(InstalledBenchmark, references=(5, 6))
@@ -170,8 +170,9 @@ def get_benchmark(name: str) -> Benchmark:
         return BENCHMARKS[name]
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), BENCHMARKS, n=1)
-    question = f"; did you mean {near[0]!r}? Run" if near else "; run"
+    begun = [each for each in BENCHMARKS if each.startswith(name.lower())]
+    near = " or ".join(map(repr, begun or get_close_matches(name.lower(), BENCHMARKS, n=1)))
+    question = f"; did you mean {near}? Run" if near and name else "; run"
     raise OptionError(f"unknown benchmark {name!r}{question} 'capeval data list' for the list")
 
 

@@ -28,12 +28,13 @@ __all__ = [
 ]
 
 
-def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
+def to_json(systems: Sequence[System], *, per_image: bool = False, benchmark: str = "") -> str:
     """Return an object for one system, or a list for several, in full precision.
 
     Args:
         systems: The systems.
         per_image: Whether to include the scores of each image.
+        benchmark: The name of the benchmark, if the references are those of one.
 
     Example:
         >>> import json
@@ -44,21 +45,29 @@ def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
         >>> content["system"], content["images"], content["metrics"]
         ('Transformer', 1, {'ROUGE-1': 0.75})
     """
-    objects = [_build_object(system, per_image=per_image) for system in systems]
+    about = {"benchmark": benchmark} if benchmark else {}
+    objects = [_build_object(system, about, per_image=per_image) for system in systems]
     return _dump_json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
 
 
-def _build_object(system: System, *, per_image: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
+def _build_object(system: System, about: Mapping[str, str], *, per_image: bool) -> dict[str, Any]:
+    scores = system.report.to_dict(per_image=per_image)
+    content: dict[str, Any] = {"system": system.name, **about, **scores}
     if system.intervals:
         content["intervals"] = {name: _replace_nan(interval) for name, interval in system.intervals.items()}
+    if system.subset_intervals:
+        content["subset_intervals"] = {
+            subset: {name: _replace_nan(interval) for name, interval in intervals.items()}
+            for subset, intervals in system.subset_intervals.items()
+        }
     return content
 
 
-def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
-    """Return an object with the systems' names, the comparisons and any notes."""
+def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str, *, benchmark: str = "") -> str:
+    """Return an object with the systems' names, the comparisons, and any benchmark and notes."""
     metrics = {name: _replace_nan(each) for name, each in comparisons.items()}
-    content: dict[str, Any] = {"systems": {"a": a, "b": b}, "metrics": metrics}
+    about = {"benchmark": benchmark} if benchmark else {}
+    content: dict[str, Any] = {"systems": {"a": a, "b": b}, **about, "metrics": metrics}
     notes = getattr(comparisons, "notes", ())
     if notes:
         content["notes"] = list(notes)

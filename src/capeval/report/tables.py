@@ -33,11 +33,13 @@ class System:
         name: The name of the system.
         report: Its scores.
         intervals: The interval of each corpus score; by default the report's, if it has any.
+        subset_intervals: The intervals of each subset's scores, by subset and name.
     """
 
     name: str
     report: Report
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    subset_intervals: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.intervals:
@@ -83,6 +85,8 @@ def create_score_table(
     published: Mapping[str, Mapping[str, float]] | None = None,
     *,
     source: str = "",
+    overall: str = "all",
+    about: Sequence[str] = (),
 ) -> Grid:
     """Create a table of corpus scores, with one row per system.
 
@@ -92,6 +96,8 @@ def create_score_table(
         systems: The systems, all scored with the same metrics and subsets.
         published: Additional rows for comparison, as a mapping of names to scores; scores may be missing.
         source: A name for the references in the notes, such as the name of their file.
+        overall: The name of the set of all images, next to subsets.
+        about: Further notes about the references, in full sentences.
 
     Raises:
         MismatchError: The systems have different metrics or subsets.
@@ -117,17 +123,24 @@ def create_score_table(
     rows = _rank_systems(names, lower, whole)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
+    images, *others = systems[0].report.notes(source, unscored=False)
     notes = (
-        *systems[0].report.notes(source, unscored=False),
+        images,
+        *about,
+        *others,
         *_iter_matching_notes(systems),
         *_iter_interval_notes(systems),
         *_iter_unscored_notes(systems),
     )
     if not subsets:
         return Grid(columns=("System", *names), rows=tuple(rows), notes=notes)
-    rows = [(row[0], Cell(value="all"), *row[1:]) for row in rows]
+    rows = [(row[0], Cell(value=overall), *row[1:]) for row in rows]
     for subset in subsets:
-        part = _rank_systems(names, lower, [(each.name, each.report.subsets[subset], {}) for each in systems])
+        scored = [
+            (each.name, each.report.subsets[subset], each.subset_intervals.get(subset, {}))
+            for each in systems
+        ]
+        part = _rank_systems(names, lower, scored)
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
     return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
 

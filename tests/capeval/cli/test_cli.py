@@ -592,7 +592,7 @@ def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
 def coco(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     pytest.importorskip("pycocoevalcap")
     folder = tmp_path_factory.mktemp("coco")
-    output("data", folder / "made")
+    output("data", "sample", folder / "made")
     return lambda what: folder / "made" / f"captions_val2014_{what}.json"
 
 
@@ -602,11 +602,11 @@ def test_data_writes_real_files_once(coco: Callable[[str], Path]) -> None:
     assert len(references) == len(results) == 40_504
     assert int(references.counts.sum()) == 202_654 - 40_504
     folder = coco("references").parent
-    assert "--force" in refusal("data", folder)
+    assert "--force" in refusal("data", "sample", folder)
     before = coco("references").read_bytes()
     folder.with_name("\xe9").symlink_to(folder)
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    written = output("data", folder.with_name("\xe9"), "--force", env=ascii_only)
+    written = output("data", "sample", folder.with_name("\xe9"), "--force", env=ascii_only)
     assert len(written.splitlines()) == 2
     assert coco("references").read_bytes() == before
     text = output("check", coco("human_results"), "-r", coco("references"))

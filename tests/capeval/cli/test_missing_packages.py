@@ -108,7 +108,7 @@ def test_no_command_ends_in_a_traceback(path: tuple[str, ...], base: BaseInstall
             " pip install 'capeval[coco]'; to score without METEOR, use --metrics BLEU\n",
         ),
         (
-            "data coco",
+            "data sample coco",
             "capeval: error: the captions of COCO come with pycocoevalcap, which is missing:"
             " pip install 'capeval[coco]'\n",
         ),

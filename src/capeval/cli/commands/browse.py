@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
+    BenchmarkName,
     ConstraintsFile,
     EvaluationOptions,
     Metrics,
     Pictures,
-    ReferencesFile,
+    ReferencesOrBenchmark,
     SpiceLongest,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, system_names
@@ -25,6 +27,7 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval browse references.json a.json b.json -o browse.html",
+    "capeval browse -t coco-karpathy-test a.json b.json",
     "capeval browse nocaps_val.json updown.json cbs.json --domains nocaps_val.json"
     " --constraints constraints.json",
     "capeval browse captions_val2014.json a.json b.json --metrics CIDEr-D --images val2014 --embed",
@@ -32,8 +35,9 @@ EXAMPLES = examples(
 
 
 def run(
-    references: ReferencesFile,
+    references: ReferencesOrBenchmark,
     results: Annotated[list[Path], Argument(help="Result files, one per system.")],
+    benchmark: BenchmarkName = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     domains: Annotated[Path | None, Option(help="File of domains or other subsets, to filter by.")] = None,
@@ -48,7 +52,7 @@ def run(
     between two systems, and filter them by domain and object. Words that mention required objects are marked.
     """
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.cli.toolkit.benchmark_reader import create_reader
     from capeval.report import System, to_html
     from capeval.report.images import embed_pictures
     from capeval.tokenizers import Tokenizer
@@ -57,15 +61,20 @@ def run(
         raise OptionError("--embed requires --images")
     names = system_names(results)
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
-    also = [path for path in (domains, constraints) if path is not None]
-    check_outputs([references, *results, *also], [output])
-    loaded = scoring.load_captions(references, results, CaptionReader())
+    also = [path for path in (references, domains, constraints) if path is not None]
+    check_outputs([*results, *also], [output])
+    reading = create_reader(options.reading, benchmark)
+    loaded = scoring.load_captions(references, results, reading)
     captions, candidates = loaded.references, loaded.candidates
-    details = _load_details(domains, constraints, captions)
+    details = _load_details(
+        reading.get_subsets(captions) if domains is None else scoring.subsets_of(domains, captions),
+        constraints,
+        captions,
+    )
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
         pictures = embed_pictures(pictures, output)
-    evaluator = scoring.evaluator_of(captions, options, Tokenizer())
+    evaluator = scoring.evaluator_of(captions, reading.choose_metrics(options), Tokenizer())
     with Steps(len(results) + 1) as steps:
         systems = []
         for place, name in enumerate(names):
@@ -77,7 +86,7 @@ def run(
             title="Captions side by side",
             references=captions,
             candidates=dict(zip(names, candidates, strict=True)),
-            source=references.name,
+            source=reading.get_title(references),
             pictures=pictures,
             details=details,
             brief=True,
@@ -86,7 +95,9 @@ def run(
     deliver(f"{output}: {len(captions):,} images, {len(systems)} systems\n", None)
 
 
-def _load_details(domains: Path | None, constraints: Path | None, captions: References) -> ImageDetails:
+def _load_details(
+    domains: Mapping[str, Sequence[ImageId]], constraints: Path | None, captions: References
+) -> ImageDetails:
     """Return the domains and constraints of images with references.
 
     Raises:
@@ -94,16 +105,15 @@ def _load_details(domains: Path | None, constraints: Path | None, captions: Refe
         OptionError: An image is in two domains, or no image has constraints.
         OSError: A file can't be read.
     """
-    from capeval.cli.toolkit.scoring import subsets_of
     from capeval.formats.constraints import load_constraints
     from capeval.report.browser import ImageDetails
 
     domain: dict[ImageId, str] = {}
-    for name, members in subsets_of(domains, captions).items() if domains is not None else ():
+    for name, members in domains.items():
         for image in members:
             if domain.setdefault(image, name) != name:
                 raise OptionError(
-                    f"{domains}: an image must be in only one domain (got image {image!r} in"
+                    f"--domains: an image must be in only one domain (got image {image!r} in"
                     f" {domain[image]!r} and {name!r})"
                 )
     given = load_constraints(constraints) if constraints is not None else {}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import InputOptions
+from capeval.cli.toolkit.options import BenchmarkName, InputOptions
 from capeval.cli.toolkit.output import deliver, examples
-from capeval.errors import FormatError
+from capeval.errors import FormatError, OptionError
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates
@@ -19,6 +19,7 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval check results.json --references references.json",
+    "capeval check results.json -t coco-karpathy-test",
     "capeval check results.json.gz",
 )
 
@@ -31,26 +32,31 @@ def run(
     ] = None,
     *,
     columns: InputOptions,
+    benchmark: BenchmarkName = None,
 ) -> None:
     """Check whether a result file is a valid submission.
 
-    A valid file is well formed and, with --references, contains one caption per image of the references. For
-    an invalid file, each problem is printed in one line on standard error, and the exit code is 2.
+    A valid file is well formed and, with --references or --benchmark, contains one caption per image. For an
+    invalid file, each problem is printed in one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.toolkit.inputs import CaptionReader, open_input, place
+    from capeval.cli.toolkit.benchmark_reader import create_reader
+    from capeval.cli.toolkit.inputs import open_input, place
     from capeval.cli.toolkit.scoring import matching_options
     from capeval.scoring.matching import list_problems, match_captions
 
-    reading = CaptionReader(columns)
+    if references is not None and benchmark is not None:
+        raise OptionError("--references and --benchmark can't be combined")
+    reading = create_reader(columns, benchmark)
     reading.check(references, [results])
-    expected = reading.references(references) if references is not None else None
+    has_references = references is not None or benchmark is not None
+    expected = reading.references(references) if has_references else None
     try:
         file, name = open_input(results)
         candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
         _fail([str(error)])
     matched = ""
-    if expected is not None and references is not None:
+    if expected is not None:
         options = matching_options(references, columns)
         if problems := list_problems(expected, candidates, **options):
             _fail([f"{place(results)}: {problem}" for problem in problems])

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
+    BenchmarkName,
     ContextOption,
     EvaluationOptions,
     FormatOption,
     Level,
     Output,
-    ReferencesFile,
+    ReferencesOrBenchmark,
     Samples,
     Scale,
     Seed,
@@ -26,6 +27,7 @@ __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval compare references.json a.json b.json",
+    "capeval compare -t coco-karpathy-test a.json b.json",
     "capeval compare references.json a.json b.json --method randomization --samples 10000",
 )
 
@@ -35,11 +37,12 @@ _TESTS = {"bootstrap": "bootstrap", "randomization": "approximate randomization"
 
 
 def run(
-    references: ReferencesFile,
+    references: ReferencesOrBenchmark,
     a: Annotated[Path, Argument(help="Results of the first system.")],
     b: Annotated[Path, Argument(help="Results of the second system.")],
     *,
     options: EvaluationOptions,
+    benchmark: BenchmarkName = None,
     method: Annotated[PairedTest, Option(help="Paired test.")] = "bootstrap",
     samples: Samples = 1000,
     level: Level = 0.95,
@@ -52,7 +55,7 @@ def run(
 ) -> None:
     """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.cli.toolkit.benchmark_reader import create_reader
     from capeval.report import create_comparison_table, scale_table
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
@@ -60,9 +63,10 @@ def run(
     check_scale(scale, form)
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
     names = system_names([a, b])
-    check_outputs([references, a, b, *options.files], [output])
-    loaded = scoring.load_captions(references, [a, b], CaptionReader(options.reading))
-    evaluator = scoring.evaluator_of(loaded.references, options, tokenizer)
+    check_outputs([*([] if references is None else [references]), a, b, *options.files], [output])
+    reading = create_reader(options.reading, benchmark)
+    loaded = scoring.load_captions(references, [a, b], reading)
+    evaluator = scoring.evaluator_of(loaded.references, reading.choose_metrics(options), tokenizer)
     with Steps(3) as steps:
         reports = []
         for place, name in enumerate(names):
@@ -71,10 +75,10 @@ def run(
         steps.next("Resampling")
         compared = compare(*reports, method=method, samples=samples, level=level, seed=seed)
     if form == "json":
-        deliver(comparison_to_json(compared, *names), output)
+        deliver(comparison_to_json(compared, *names, benchmark=benchmark or ""), output)
     else:
         notes = (
-            *reports[0].notes(references.name, unscored=False),
+            *reports[0].notes(reading.get_title(references), unscored=False),
             f"Difference: {names[0]} - {names[1]}, with {100 * level:g}% bootstrap intervals over images.",
             f"p-value: paired {_TESTS[method]} ({samples:,} samples, seed {seed}).",
             *compared.notes,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
+    BenchmarkName,
     ContextOption,
     EvaluationOptions,
     FormatOption,
     Level,
     Output,
     Pictures,
-    ReferencesFile,
+    ReferencesOrBenchmark,
     Samples,
     Scale,
     Seed,
@@ -28,12 +29,17 @@ from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, 
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
+    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.data.captions import ImageId, References
+    from capeval.report import System
     from capeval.tokenizers import Tokenizer
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval score references.json results.json",
+    "capeval score -t coco-karpathy-test results.json",
+    "capeval score -t coco-karpathy-test --cite",
     "capeval score references.json a.json b.json.gz --metrics BLEU,CIDEr-D --bootstrap",
     "capeval score references.json results.json --format json --per-image -o scores.json",
     "capeval score references.json a.json b.json --subset domains.json --report report.html",
@@ -49,6 +55,8 @@ EXAMPLES = examples(
 class ScoreOptions:
     """Options of `capeval score`, except those of the evaluator."""
 
+    benchmark: BenchmarkName = None
+    cite: Annotated[bool, Option(help="Print BibTeX of the benchmark's papers and exit.")] = False
     subset: Annotated[
         Path | None, Option(help="JSON file of subsets (names to image ids) to score separately.")
     ] = None
@@ -72,8 +80,9 @@ class ScoreOptions:
     skip_bad_shards: Annotated[bool, Option(help="Skip shards that can't be scored.")] = False
 
     def __post_init__(self) -> None:
-        single = self.per_image and self.form != "json" and self.report is None
-        if single and (self.bootstrap or self.subset is not None):
+        if self.cite and self.benchmark is None:
+            raise OptionError("--cite requires --benchmark NAME")
+        if self.has_images_only and (self.bootstrap or self.subset is not None):
             raise OptionError(
                 "tables of --per-image contain neither intervals nor subsets; use --format json, or omit"
                 " --bootstrap and --subset"
@@ -81,6 +90,11 @@ class ScoreOptions:
         check_scale(self.scale, self.form)
         if self.images is not None and self.report is None:
             raise OptionError("--images requires --report FILE")
+
+    @property
+    def has_images_only(self) -> bool:
+        """Whether the output contains the scores of images but not of subsets."""
+        return self.per_image and self.form != "json" and self.report is None
 
     def check_kind(self, *, has_folders: bool) -> None:
         """Check that the options apply to the kind of input, folders of shards or files.
@@ -100,25 +114,31 @@ class ScoreOptions:
 
 
 def run(
-    references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Result files, one per system (- for standard input).")],
+    references: ReferencesOrBenchmark,
+    results: Annotated[
+        list[Path] | None,
+        Argument(help="Result files, one per system (- for standard input).", optional_with="cite"),
+    ],
     *,
     evaluation: EvaluationOptions,
     options: ScoreOptions,
 ) -> None:
     """Score the captions of one or more systems against references."""
-    from capeval.cli.toolkit.inputs import are_folders
+    from capeval.cli.toolkit.inputs import are_folders, get_path
     from capeval.cli.toolkit.resource_setup import check_report_packages
 
-    has_folders = are_folders(references, results)
+    if options.cite or results is None:
+        _print_citation(options)
+        return
+    has_folders = references is not None and are_folders(references, results)
     context = options.context
     if has_folders and context is None and not options.tokenized and options.tokenizer is None:
         # Scores must not depend on the distribution of captions over shards.
         context = "caption"
     tokenizer = create_tokenizer(options.tokenizer, tokenized=options.tokenized, context=context)
     names = system_names(results)
-    subset = [] if options.subset is None else [options.subset]
-    check_outputs([references, *results, *subset, *evaluation.files], [options.output, options.report])
+    inputs = [path for path in (references, options.subset) if path is not None]
+    check_outputs([*inputs, *results, *evaluation.files], [options.output, options.report])
     if options.report is not None:
         check_report_packages()
     options.check_kind(has_folders=has_folders)
@@ -129,7 +149,7 @@ def run(
         from capeval.cli.toolkit import shard_scoring
 
         folders = shard_scoring.ShardFolders(
-            references=references,
+            references=get_path(references),
             results=results,
             processes=options.processes,
             skip=options.skip_bad_shards,
@@ -139,8 +159,26 @@ def run(
         _score_files(references, dict(zip(names, results, strict=True)), evaluation, options, tokenizer)
 
 
+def _print_citation(options: ScoreOptions) -> None:
+    from capeval.datasets.benchmarks import get_benchmark
+
+    assert options.benchmark is not None  # noqa: S101 - the options were checked.
+    deliver(get_benchmark(options.benchmark).bibtex, options.output)
+
+
+def _get_subsets(
+    options: ScoreOptions, reading: CaptionReader, captions: References
+) -> dict[str, list[ImageId]]:
+    """Return the subsets in the file of `--subset`, or those of the benchmark."""
+    from capeval.cli.toolkit.scoring import subsets_of
+
+    if options.subset is not None:
+        return subsets_of(options.subset, captions)
+    return {} if options.has_images_only else reading.get_subsets(captions)
+
+
 def _score_files(
-    references: Path,
+    references: Path | None,
     results: Mapping[str, Path],
     evaluation: EvaluationOptions,
     options: ScoreOptions,
@@ -148,40 +186,53 @@ def _score_files(
 ) -> None:
     """Score the result file of each system, and write the scores and the report."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import CaptionReader
-    from capeval.report import System, create_image_table, create_score_table, scale_table, to_json
+    from capeval.cli.toolkit.benchmark_reader import create_reader
+    from capeval.report import System
 
     page = options.report
-    loaded = scoring.load_captions(references, list(results.values()), CaptionReader(evaluation.reading))
+    reading = create_reader(evaluation.reading, options.benchmark)
+    loaded = scoring.load_captions(references, list(results.values()), reading)
     captions = loaded.references
-    subsets = None if options.subset is None else scoring.subsets_of(options.subset, captions)
+    subsets = _get_subsets(options, reading, captions)
+    has_intervals = options.bootstrap or (bool(subsets) and options.subset is None)
+    evaluation = reading.choose_metrics(evaluation)
     pictures = None
     if options.images is not None and page is not None:
         pictures = scoring.pictures_of(options.images, references, captions, page)
     evaluator = scoring.evaluator_of(captions, evaluation, tokenizer)
-    with Steps(len(results) * (2 if options.bootstrap else 1) + (page is not None)) as steps:
+    with Steps(len(results) * (2 if has_intervals else 1) + (page is not None)) as steps:
         systems = []
         for place, name in enumerate(results):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=loaded.evaluate(evaluator, place, subsets=subsets))
-            if options.bootstrap:
+            system = System(name=name, report=loaded.evaluate(evaluator, place, subsets=subsets or None))
+            if has_intervals:
                 steps.next(f"Resampling {name}")
+                level, seed = options.level, options.seed
                 system = scoring.with_intervals(
-                    system, samples=options.samples, level=options.level, seed=options.seed
+                    system, samples=options.samples, level=level, seed=seed, subsets=subsets
                 )
             systems.append(system)
         if page is not None:
             steps.next("Writing the report")
-            source = references.name
+            source = reading.get_title(references)
             scoring.write_report(
                 page, systems, captions, loaded.candidates, tokenizer, source=source, pictures=pictures
             )
+    _write_scores(systems, options, reading, reading.get_title(references))
+
+
+def _write_scores(
+    systems: Sequence[System], options: ScoreOptions, reading: CaptionReader, source: str
+) -> None:
+    from capeval.report import create_image_table, create_score_table, scale_table, to_json
+
     if options.form == "json":
-        deliver(to_json(systems, per_image=options.per_image), options.output)
+        text = to_json(systems, per_image=options.per_image, benchmark=options.benchmark or "")
+        deliver(text, options.output)
+        return
+    if options.per_image:
+        grid = create_image_table(systems)
     else:
-        grid = (
-            create_image_table(systems)
-            if options.per_image
-            else create_score_table(systems, source=references.name)
-        )
-        render(scale_table(grid) if options.scale == "100" else grid, options.form, options.output)
+        overall = "all" if reading.benchmark is None else "overall"
+        grid = create_score_table(systems, source=source, overall=overall, about=reading.notes)
+    render(scale_table(grid) if options.scale == "100" else grid, options.form, options.output)

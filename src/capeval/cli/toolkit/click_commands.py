@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,9 @@ import click
 from capeval._internal.options import Argument, Option, Parameter, get_parameters
 
 __all__ = ["Argument", "Command", "Group", "Option", "parameters"]
+
+# The key of a context for the names of the given options.
+_GIVEN = "capeval.given"
 
 
 class _Positional(click.Argument):
@@ -43,7 +47,10 @@ class _Positional(click.Argument):
         """Return the name and the help text for the list of arguments."""
         shown = self.about.show_default
         if self.required:
-            return self.human_readable_name, f"{self.about.help}  [required]"
+            unless = (
+                f" without --{self.about.replaced_by.replace('_', '-')}" if self.about.replaced_by else ""
+            )
+            return self.human_readable_name, f"{self.about.help}  [required{unless}]"
         if shown is True and not self.default:
             return self.human_readable_name, self.about.help
         default = self.default if shown is True else f"({shown})"
@@ -99,6 +106,25 @@ class Command(click.Command):
         super().__init__(
             name, callback=run, params=parameters(function), help=inspect.getdoc(function), epilog=examples
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; those that are replaced by a given option are left out."""
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        ctx.meta[_GIVEN] = {name for name, value in given.items() if value is not None}
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, which depend on the given options after they are parsed."""
+        given = ctx.meta.get(_GIVEN, ())
+        found = []
+        for each in super().get_params(ctx):
+            if isinstance(each, _Positional) and each.about.replaced_by in given:
+                continue
+            if isinstance(each, _Positional) and each.about.optional_with in given:
+                each = copy(each)
+                each.required = False
+            found.append(each)
+        return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options with their help texts."""
@@ -221,9 +247,10 @@ def _get_value(parameter: Parameter, values: Mapping[str, Any]) -> Any:
         # A dataclass, which validates its values when it is created.
         fields = get_parameters(parameter.kind)
         return parameter.kind(**{each.name: _get_value(each, values) for each in fields})
-    value = values[parameter.name]
+    # An argument that is replaced by an option has no value.
+    value = values.get(parameter.name)
     # Click returns tuples, which are empty if the option was not used.
-    return (list(value) or None) if parameter.is_list else value
+    return (list(value or ()) or None) if parameter.is_list else value
 
 
 def _get_type(parameter: Parameter) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from capeval.cli.toolkit.options import InputOptions
-from capeval.data.captions import Candidates, References
+from capeval.cli.toolkit.options import EvaluationOptions, InputOptions
+from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import Columns, Role
 from capeval.errors import FormatError, OptionError
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
@@ -17,10 +18,14 @@ from capeval.formats import LIMIT, load_candidates, load_references
 from capeval.formats.caption_files import read_references
 from capeval.formats.io.sources import File, read_bounded
 
+if TYPE_CHECKING:
+    from capeval.datasets.benchmark_types import Benchmark
+
 __all__ = [
     "CaptionReader",
     "are_folders",
     "candidates_from",
+    "get_path",
     "is_standard_input",
     "open_input",
     "place",
@@ -60,6 +65,12 @@ def candidates_from(path: Path) -> Candidates:
     """Load candidates from a file; `-` is standard input."""
     file, name = open_input(path)
     return load_candidates(file, name=name)
+
+
+def get_path(path: Path | None) -> Path:
+    """Return the path of a file that is missing only if another option replaces it."""
+    assert path is not None  # noqa: S101 - the command line requires the file otherwise.
+    return path
 
 
 class CaptionReader:
@@ -113,8 +124,31 @@ class CaptionReader:
                 "--reference-caption-column"
             )
 
-    def references(self, path: Path) -> References:
+    @property
+    def benchmark(self) -> Benchmark | None:
+        """The benchmark with the references; None if they are in a file."""
+        return None
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Footnotes about the references."""
+        return ()
+
+    def get_title(self, path: Path | None) -> str:
+        """Return a name for the references, for tables: the name of their file."""
+        return get_path(path).name
+
+    def get_subsets(self, captions: References) -> dict[str, list[ImageId]]:  # noqa: ARG002
+        """Return the subsets that papers report; none for a file."""
+        return {}
+
+    def choose_metrics(self, options: EvaluationOptions) -> EvaluationOptions:
+        """Return the options with the metrics of a benchmark; unchanged for a file."""
+        return options
+
+    def references(self, path: Path | None) -> References:
         """Load references; the error for a result file asks if the files were swapped."""
+        path = get_path(path)
         file, name = open_input(path)
         try:
             return self._references(file, name)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from capeval.tokenizers import Tokenizer
 
 __all__ = [
+    "BenchmarkName",
     "ConstraintsFile",
     "Context",
     "ContextOption",
@@ -28,6 +29,7 @@ __all__ = [
     "OutputFormat",
     "Pictures",
     "ReferencesFile",
+    "ReferencesOrBenchmark",
     "Samples",
     "Scale",
     "Seed",
@@ -51,6 +53,24 @@ Unmatched = Literal["error", "skip"]
 
 ReferencesFile = Annotated[
     Path, Argument(metavar="REFERENCES", help="Reference file (- for standard input).")
+]
+ReferencesOrBenchmark = Annotated[
+    Path | None,
+    Argument(
+        metavar="REFERENCES",
+        help="Reference file (- for standard input).",
+        replaced_by="benchmark",
+        optional_with="cite",
+    ),
+]
+BenchmarkName = Annotated[
+    str | None,
+    Option(
+        "--benchmark",
+        "-t",
+        metavar="NAME",
+        help="References of a named benchmark, instead of REFERENCES; run 'capeval data list' for the names.",
+    ),
 ]
 ConstraintsFile = Annotated[
     Path | None,

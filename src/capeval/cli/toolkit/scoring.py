@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from capeval.cli.toolkit.inputs import CaptionReader, is_standard_input, place, references_from
+from capeval.cli.toolkit.inputs import CaptionReader, get_path, is_standard_input, place, references_from
 from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, InputOptions, metric_names
 from capeval.cli.toolkit.output import Steps, deliver
 from capeval.cli.toolkit.resource_setup import prepare_metrics
@@ -86,7 +86,7 @@ class LoadedCaptions:
         return replace(report, matching=self.matchings[place])
 
 
-def load_captions(references: Path, results: Sequence[Path], reading: CaptionReader) -> LoadedCaptions:
+def load_captions(references: Path | None, results: Sequence[Path], reading: CaptionReader) -> LoadedCaptions:
     """Load references and the candidates in each file, and match their images.
 
     If images without result are skipped, the images that have results in all files are left.
@@ -111,9 +111,10 @@ def load_captions(references: Path, results: Sequence[Path], reading: CaptionRea
     return _select_common(captions, matched)
 
 
-def matching_options(references: Path, options: InputOptions) -> dict[str, Any]:
+def matching_options(references: Path | None, options: InputOptions) -> dict[str, Any]:
     """Return the options of `match_captions` for references in a file, which may list file names."""
-    names = None if is_standard_input(references) else partial(load_file_names, references)
+    is_file = references is not None and not is_standard_input(references)
+    names = partial(load_file_names, get_path(references)) if is_file else None
     return {"missing": options.missing, "extra": options.extra, "names": names}
 
 
@@ -171,20 +172,31 @@ def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
     return subsets
 
 
-def with_intervals(system: System, *, samples: int, level: float, seed: int) -> System:
-    """Return the system with bootstrap intervals of its scores."""
+def with_intervals(
+    system: System,
+    *,
+    samples: int,
+    level: float,
+    seed: int,
+    subsets: Mapping[str, Sequence[ImageId]] | None = None,
+) -> System:
+    """Return the system with bootstrap intervals of its scores, also of subsets."""
     from capeval.scoring.significance import bootstrap
 
-    intervals = bootstrap(system.report, samples=samples, level=level, seed=seed)
-    return System(name=system.name, report=system.report, intervals=intervals)
+    resample = partial(bootstrap, system.report, samples=samples, level=level, seed=seed)
+    return replace(
+        system,
+        intervals=resample(),
+        subset_intervals={name: resample(images=images) for name, images in (subsets or {}).items()},
+    )
 
 
-def pictures_of(place: str, path: Path, references: References, page: Path) -> dict[ImageId, str]:
+def pictures_of(place: str, path: Path | None, references: References, page: Path) -> dict[ImageId, str]:
     """Return the picture URLs for `--images`.
 
     Args:
         place: A pattern or a folder.
-        path: The reference file, which may contain the file names of images.
+        path: The reference file, which may contain the file names of images; None for a benchmark.
         references: The references in the file.
         page: The path of the report.
 
@@ -193,7 +205,7 @@ def pictures_of(place: str, path: Path, references: References, page: Path) -> d
         OptionError: `place` is neither a pattern nor a folder, or the reference file can't be read again.
     """
     names = {}
-    if needs_file_names(place):
+    if path is not None and needs_file_names(place):
         if is_standard_input(path):
             raise OptionError("--images by file names requires a reference file (got standard input)")
         names = load_file_names(path)

@@ -1,0 +1,100 @@
+"""References of a named benchmark, in place of a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from capeval.cli.toolkit.inputs import CaptionReader
+from capeval.cli.toolkit.options import EvaluationOptions, InputOptions
+from capeval.data.captions import ImageId, References
+from capeval.datasets.benchmark_types import Benchmark, LoadedBenchmark
+from capeval.datasets.benchmarks import get_benchmark
+from capeval.errors import OptionError
+from capeval.metrics.registry import get_metric
+
+__all__ = ["BenchmarkReader", "create_reader"]
+
+
+class BenchmarkReader(CaptionReader):
+    """Reader of results, with the references of a benchmark.
+
+    Args:
+        name: The name of the benchmark.
+        options: The columns of the result files.
+
+    Raises:
+        OptionError: There is no such benchmark, or an option describes a file of references.
+    """
+
+    def __init__(self, name: str, options: InputOptions = InputOptions()) -> None:  # noqa: B008
+        super().__init__(options)
+        self._benchmark = get_benchmark(name)
+        for option in ("split", "reference_id_column", "reference_caption_column"):
+            if getattr(options, option) is not None:
+                shown = option.replace("_", "-")
+                raise OptionError(f"--{shown} requires a file of references (got --benchmark {name})")
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The benchmark."""
+        return self._benchmark
+
+    @cached_property
+    def _loaded(self) -> LoadedBenchmark:
+        return self._benchmark.load()
+
+    def references(self, path: Path | None) -> References:  # noqa: ARG002 - there is no file.
+        """Load the references of the benchmark."""
+        return self._loaded.references
+
+    def get_title(self, path: Path | None) -> str:  # noqa: ARG002
+        """Return the dataset and the split, for tables."""
+        return self._benchmark.title
+
+    def get_subsets(self, captions: References) -> dict[str, list[ImageId]]:
+        """Return the subsets that papers report, without images that are not scored."""
+        found = {
+            name: [image for image in images if image in captions]
+            for name, images in self._loaded.subsets.items()
+        }
+        return {name: images for name, images in found.items() if images}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Footnotes about the subsets."""
+        return self._loaded.notes
+
+    def choose_metrics(self, options: EvaluationOptions) -> EvaluationOptions:
+        """Return the options with the benchmark's metrics if none are set.
+
+        A metric that needs a missing model is left out, with a note.
+        """
+        if options.metrics is not None or self._benchmark.metrics is None:
+            return options
+        chosen = []
+        for name in self._benchmark.metrics:
+            missing = [
+                each for each in get_metric(name).resources if each.needs_command and each.found() is None
+            ]
+            if missing:
+                print(
+                    f"capeval: note: {name} is left out, because it needs {missing[0].name}:"
+                    f" {missing[0].install}",
+                    file=sys.stderr,
+                )
+            else:
+                chosen.append(name)
+        return replace(options, metrics=chosen)
+
+
+def create_reader(options: InputOptions, benchmark: str | None) -> CaptionReader:
+    """Return a reader of files, or of results for a benchmark.
+
+    Raises:
+        OptionError: There is no such benchmark, or an option describes a file of references.
+    """
+    return CaptionReader(options) if benchmark is None else BenchmarkReader(benchmark, options)
