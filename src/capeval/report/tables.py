@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError
-from capeval.scoring.report import TIMES_100, Report
+from capeval.scoring.report import TIMES_100, Replay, Report
 
 if TYPE_CHECKING:
     from capeval.scoring.significance import Comparison, Interval
@@ -90,7 +90,8 @@ def create_score_table(
 ) -> Grid:
     """Create a table of corpus scores, with one row per system.
 
-    Scores of subsets follow, with one row per subset and system.
+    Scores of subsets follow, with one row per subset and system. A replay of the reference implementation
+    has a row below its system.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
@@ -120,7 +121,7 @@ def create_score_table(
         raise MismatchError("systems in a table must have the same subsets")
     lower = systems[0].report.lower_is_better
     whole = [(system.name, system.report.corpus, system.intervals) for system in systems]
-    rows = _rank_systems(names, lower, whole)
+    rows = _add_replays(_rank_systems(names, lower, whole), systems, names)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
     images, *others = systems[0].report.notes(source, unscored=False)
@@ -129,6 +130,7 @@ def create_score_table(
         *about,
         *others,
         *_iter_matching_notes(systems),
+        *_iter_replay_notes(systems),
         *_iter_interval_notes(systems),
         *_iter_unscored_notes(systems),
     )
@@ -141,6 +143,7 @@ def create_score_table(
             for each in systems
         ]
         part = _rank_systems(names, lower, scored)
+        part = _add_replays(part, systems, names, subset)
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
     return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
 
@@ -162,6 +165,14 @@ def _iter_matching_notes(systems: Sequence[System]) -> Iterator[str]:
     for system, matching in zip(systems[1:], others, strict=True):
         if matching is not None:
             yield from (f"{system.name}: {note}" for note in matching.notes if note not in known)
+
+
+def _iter_replay_notes(systems: Sequence[System]) -> Iterator[str]:
+    """Yield the notes on replays that differ from that of the first system."""
+    first, *others = [system.report.replay for system in systems]
+    for system, replay in zip(systems[1:], others, strict=True):
+        if replay is not None and (first is None or replay.note != first.note):
+            yield f"{system.name}: {replay.note}"
 
 
 def _iter_unscored_notes(systems: Sequence[System]) -> Iterator[str]:
@@ -190,10 +201,10 @@ def create_image_table(systems: Sequence[System]) -> Grid:
     """
     names = _get_names(systems)
     rows = []
-    for system in systems:
-        columns = [system.report.per_image[name].tolist() for name in names]
-        for image, *values in zip(system.report.image_ids, *columns, strict=True):
-            rows.append(tuple(Cell(value=value) for value in (system.name, image, *values)))
+    for label, report in _iter_reports(systems):
+        columns = [report.per_image[name].tolist() for name in names]
+        for image, *values in zip(report.image_ids, *columns, strict=True):
+            rows.append(tuple(Cell(value=value) for value in (label, image, *values)))
     notes = tuple(_iter_unscored_notes(systems))
     return Grid(columns=("System", "image_id", *names), rows=tuple(rows), notes=notes)
 
@@ -266,6 +277,33 @@ def _scale_cell(cell: Cell) -> Cell:
         return cell
     low, high = (None if end is None else 100 * end for end in (cell.low, cell.high))
     return replace(cell, value=100 * cell.value, low=low, high=high, digits=cell.digits - 2)
+
+
+def _iter_reports(systems: Sequence[System]) -> Iterator[tuple[str, Report]]:
+    """Yield the label and the report of each system, and of its replay, if it has one."""
+    for system in systems:
+        yield system.name, system.report
+        if system.report.replay is not None:
+            yield _get_replay_label(system.name, system.report.replay), system.report.replay.report
+
+
+def _get_replay_label(name: str, replay: Replay) -> str:
+    return f"{name} ({replay.program})"
+
+
+def _add_replays(
+    rows: Sequence[tuple[Cell, ...]], systems: Sequence[System], names: Sequence[str], subset: str = ""
+) -> list[tuple[Cell, ...]]:
+    """Add the scores of each system's replay below its row; no number of a replay is marked as the best."""
+    found = []
+    for row, system in zip(rows, systems, strict=True):
+        found.append(row)
+        replay = system.report.replay
+        if replay is not None:
+            scores = replay.report.subsets[subset] if subset else replay.report.corpus
+            label = Cell(value=_get_replay_label(system.name, replay))
+            found.append((label, *(Cell(value=scores[name]) for name in names)))
+    return found
 
 
 def _get_names(systems: Sequence[System]) -> tuple[str, ...]:

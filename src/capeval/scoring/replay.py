@@ -111,7 +111,7 @@ def warn_about_line_ends(line_ends: LineEnds, tokenizer: Tokenizer) -> None:
     warnings.warn(
         f"{line_ends.description}, which is read as a space;"
         " pycocoevalcap 1.2 gives later captions the tokens of other captions; to show its scores too, use"
-        " replay='pycocoevalcap-1.2' (on the command line: --replay pycocoevalcap-1.2)",
+        " replay='pycocoevalcap-1.2' (on the command line: capeval score --replay pycocoevalcap-1.2)",
         CapevalWarning,
         stacklevel=3,
     )

@@ -313,13 +313,20 @@ class Report:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay:
-    """The scores of the reference implementation, with the effect of its error after line ends.
+    r"""The scores of the reference implementation, with the effect of its error after line ends.
 
     Attributes:
         program: The program, `pycocoevalcap-1.2`.
         report: The scores that the program computes.
         line_ends: The captions with line ends at which the error occurs.
         is_equal: Whether the program computes the same corpus scores as capeval.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> references, candidates = {1: ["a dog\rruns"], 2: ["a red bus"]}, {1: "a dog", 2: "a red bus"}
+        >>> report = evaluate(references, candidates, ["ROUGE-1"], replay="pycocoevalcap-1.2")
+        >>> round(report["ROUGE-1"], 3), report.replay.report["ROUGE-1"]
+        (0.833, 0.5)
     """
 
     program: Program

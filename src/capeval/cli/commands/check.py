@@ -12,7 +12,7 @@ from capeval.cli.toolkit.output import deliver, examples
 from capeval.errors import FormatError, OptionError
 
 if TYPE_CHECKING:
-    from capeval.data.captions import Candidates
+    from capeval.data.captions import Candidates, References
     from capeval.formats.io.sources import File
 
 __all__ = ["EXAMPLES", "run"]
@@ -62,7 +62,8 @@ def run(
             _fail([f"{place(results)}: {problem}" for problem in problems])
         _, _, matching = match_captions(expected, candidates, **options)
         matched = "".join(f"; {note.removesuffix('.')}" for note in matching.notes)
-    notes = f"{matched}{_describe_wordless(candidates)}{_describe_format(file)}"
+    described = f"{_describe_wordless(candidates)}{_describe_line_ends(expected, candidates)}"
+    notes = f"{matched}{described}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
 
 
@@ -89,3 +90,12 @@ def _describe_wordless(candidates: Candidates) -> str:
     tokens = tokenize([caption for caption, *_ in candidates.values()])
     wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
     return f"; {format_images(wordless)} captioned without words, which is allowed" if wordless else ""
+
+
+def _describe_line_ends(references: References | None, candidates: Candidates) -> str:
+    from capeval.scoring.replay import find_line_ends
+
+    found = find_line_ends(references, candidates)
+    if found.example is None:
+        return ""
+    return f"; {found.description}, after which pycocoevalcap 1.2 gives captions the tokens of other captions"

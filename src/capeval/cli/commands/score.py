@@ -17,6 +17,7 @@ from capeval.cli.toolkit.options import (
     Output,
     Pictures,
     ReferencesOrBenchmark,
+    Replayed,
     Samples,
     Scale,
     Seed,
@@ -73,6 +74,7 @@ class ScoreOptions:
     tokenized: Tokenized = False
     tokenizer: TokenizerSpec = None
     context: ContextOption = None
+    replay: Replayed = None
     processes: Annotated[
         int | None,
         Option(min=1, help="Number of processes for folders of shards.", show_default="one per processor"),
@@ -107,7 +109,8 @@ class ScoreOptions:
             if self.processes is not None or self.skip_bad_shards:
                 raise OptionError("--processes and --skip-bad-shards require folders of shards (got files)")
             return
-        given = {name: getattr(self, name) for name in ("subset", "bootstrap", "per_image", "report")}
+        require_files = ("subset", "bootstrap", "per_image", "report", "replay")
+        given = {name: getattr(self, name) for name in require_files}
         for name, value in {**given, "scale": self.scale != "1"}.items():
             if value:
                 raise OptionError(f"--{name.replace('_', '-')} requires files (got folders of shards)")
@@ -199,7 +202,7 @@ def _score_files(
     pictures = None
     if options.images is not None and page is not None:
         pictures = scoring.pictures_of(options.images, references, captions, page)
-    evaluator = scoring.evaluator_of(captions, evaluation, tokenizer)
+    evaluator = scoring.evaluator_of(captions, evaluation, tokenizer, replay=options.replay)
     with Steps(len(results) * (2 if has_intervals else 1) + (page is not None)) as steps:
         systems = []
         for place, name in enumerate(results):

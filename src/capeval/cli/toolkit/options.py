@@ -30,6 +30,7 @@ __all__ = [
     "Pictures",
     "ReferencesFile",
     "ReferencesOrBenchmark",
+    "Replayed",
     "Samples",
     "Scale",
     "Seed",
@@ -126,6 +127,10 @@ ContextOption = Annotated[
         help="Tokenize captions as consecutive lines of one file, like the reference, or independently.",
         show_default="file; caption for folders of shards",
     ),
+]
+Replayed = Annotated[
+    Literal["pycocoevalcap-1.2"] | None,
+    Option("--replay", help="Also show the scores of pycocoevalcap 1.2, with its error after line ends."),
 ]
 Tokenized = Annotated[bool, Option("--tokenized", help="Read captions as tokens separated by single spaces.")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.resources import DocumentFrequencies
 from capeval.scoring.evaluator import Evaluator
 from capeval.scoring.matching import Matching, match_captions
+from capeval.scoring.replay import Program
 from capeval.scoring.report import Report
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -86,10 +87,17 @@ class LoadedCaptions:
         return replace(report, matching=self.matchings[place])
 
 
-def load_captions(references: Path | None, results: Sequence[Path], reading: CaptionReader) -> LoadedCaptions:
+def load_captions(
+    references: Path | None,
+    results: Sequence[Path],
+    reading: CaptionReader,
+    *,
+    prepare: Callable[[References], References] | None = None,
+) -> LoadedCaptions:
     """Load references and the candidates in each file, and match their images.
 
-    If images without result are skipped, the images that have results in all files are left.
+    If images without result are skipped, the images that have results in all files are left. `prepare`
+    changes the references before they are matched.
 
     Raises:
         OptionError: The files and the options for reading them are inconsistent.
@@ -101,6 +109,8 @@ def load_captions(references: Path | None, results: Sequence[Path], reading: Cap
     with Steps(1) as steps:
         steps.next("Reading captions")
         captions = reading.references(references)
+        if prepare is not None:
+            captions = prepare(captions)
         candidates = [reading.candidates(path, captions) for path in results]
     matched = []
     for path, system in zip(results, candidates, strict=True):
@@ -138,20 +148,26 @@ def _select_common(
     )
 
 
-def evaluator_of(references: References, options: EvaluationOptions, tokenizer: Tokenizer) -> Evaluator:
-    """Prepare the references for the metrics.
+def evaluator_of(
+    references: References,
+    options: EvaluationOptions,
+    tokenizer: Tokenizer,
+    *,
+    replay: Program | None = None,
+) -> Evaluator:
+    """Prepare the references for the metrics, and for a replay of the reference implementation.
 
     Raises:
         FormatError: The file of document frequencies has a different format.
-        OptionError: Document frequencies are set and no metric uses them, or a sentence limit is set and no
-            metric parses sentences.
+        OptionError: Document frequencies are set and no metric uses them, a sentence limit is set and no
+            metric parses sentences, or a replay requires a different tokenizer.
         ResourceError: A resource that a metric needs is missing or damaged.
         OSError: The file of document frequencies can't be read.
     """
     ready = metrics_of(options, tokenizer)
     with Steps(1) as steps:
         steps.next("Preparing references")
-        return Evaluator(references, ready, tokenizer=tokenizer)
+        return Evaluator(references, ready, tokenizer=tokenizer, replay=replay)
 
 
 def metrics_of(options: EvaluationOptions, tokenizer: Tokenizer) -> tuple[Metric, ...]:
