@@ -18,7 +18,7 @@ from capeval._internal.reference_lines import tokenize_as_lines
 from capeval._internal.validation import validate_choice, validate_flag, validate_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import Digest
-from capeval.errors import CapevalWarning, CaptionError, MismatchError, OptionError
+from capeval.errors import CapevalWarning, CaptionError, DependencyError, MismatchError, OptionError
 from capeval.errors.messages import describe_id_types, format_images, shorten
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ class Tokenizer:
         if self.kind == "none":
             return "none"
         if self.kind == "function":
-            return self.name if _FUNCTIONS.get(self.name) is self.function else f"function:{self.name}"
+            is_named = _FUNCTIONS.get(self.name) is self.function
+            return language_tokens.describe_tokenizer(self.name) if is_named else f"function:{self.name}"
         case = "lower" if self.lowercase else "cased"
         context = "" if self.context == "file" else f"-context:{self.context}"
         line_ends = "" if self.line_ends == "space" else f"-line_ends:{self.line_ends}"
@@ -195,8 +196,8 @@ def _register_plugin(entry: EntryPoint, loaded: object) -> None:
 
 
 TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _register_plugin))
-"""Tokenizers by name: `ptb`, `none`, `char`, `whitespace`, `13a`, `zh`, and the entry points of the group
-`capeval.tokenizers`.
+"""Tokenizers by name: `ptb`, `none`, `char`, `whitespace`, `13a`, `zh`, `ja`, `ko`, and the entry points of
+the group `capeval.tokenizers`.
 """
 
 _FUNCTIONS: Mapping[str, Callable[[str], list[str]]] = {
@@ -204,6 +205,8 @@ _FUNCTIONS: Mapping[str, Callable[[str], list[str]]] = {
     "whitespace": language_tokens.split_white_space,
     "13a": language_tokens.split_13a,
     "zh": language_tokens.split_zh,
+    "ja": language_tokens.split_ja,
+    "ko": language_tokens.split_ko,
 }
 TOKENIZERS.add(
     {
@@ -309,6 +312,8 @@ def _call_tokenizer(captions: list[str], tokenizer: Tokenizer) -> list[list[str]
 def _call(function: Callable[[Any], Any], argument: object, failure: str) -> Any:
     try:
         return function(argument)
+    except DependencyError:
+        raise
     except Exception as error:
         raise CaptionError(f"{failure}: {type(error).__name__}: {error}") from error
 
@@ -381,8 +386,8 @@ def _warn_about_script(references: References, tokenizer: Tokenizer) -> None:
     if language_tokens.is_without_spaces(first):
         warnings.warn(
             f"the tokenizer reads sentences without spaces between words, such as {shorten(first[0])}, as one"
-            " token each; choose a tokenizer for the language, such as 'zh' or 'char' (on the command line:"
-            " --tokenizer zh)",
+            " token each; choose a tokenizer for the language, such as 'zh', 'ja' or 'char' (on the command"
+            " line: --tokenizer zh)",
             CapevalWarning,
             stacklevel=3,
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from capeval import Tokenizer, evaluate, tokenize
 from capeval.errors import CapevalWarning, OptionError
 from capeval.tokenizers import TOKENIZERS
+from tests.base_install import BaseInstall
 from tests.capeval.cli.test_cli import run
 
 RECORDED = json.loads((Path(__file__).parent / "sacrebleu_tokens.json").read_text(encoding="utf-8"))
@@ -22,6 +25,27 @@ CHINESE = {1: ["一只狗在草地上跑。", "狗在外面跑。"], 2: ["两只
 def test_tokens_of_sacrebleu(name: str) -> None:
     assert len(RECORDED) > 100
     assert tokenize(list(RECORDED), name) == [tokens[name] for tokens in RECORDED.values()]
+
+
+def test_a_missing_segmenter_is_named(tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    base = BaseInstall(packages)
+    (tmp_path / "captions.txt").write_text("犬が走る。\n", encoding="utf-8")
+    (tmp_path / "r.json").write_text(json.dumps({1: ["犬が走る。"], 2: ["猫。"]}))
+    (tmp_path / "c.json").write_text(json.dumps({1: "犬が走る。", 2: "猫。"}))
+    for name, package in {"ja": "mecab-python3", "ko": "mecab-ko"}.items():
+        for command in ("tokenize captions.txt", "score r.json c.json -m BLEU"):
+            done = base.run(*command.split(), "--tokenizer", name, cwd=tmp_path)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr == (
+                f"capeval: error: the tokenizer {name!r} needs {package}: pip install 'capeval[{name}]'\n"
+            )
+        # A tokenizer without its segmenter can still be listed.
+        code = "import sys; sys.modules['MeCab'] = sys.modules['mecab_ko'] = None\n"
+        code += f"from capeval.tokenizers import TOKENIZERS; print(TOKENIZERS[{name!r}])"
+        listed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+        assert listed.stdout == f"{name}\n"
 
 
 def test_white_space() -> None:
@@ -42,7 +66,7 @@ def test_signatures_contain_the_name() -> None:
 
 @pytest.mark.parametrize("caption", ["一只狗在跑。", "犬が走っている。", "ネコ", "สุนัขวิ่ง"])
 def test_a_script_without_spaces_is_reported(caption: str) -> None:
-    with pytest.warns(CapevalWarning, match="sentences without spaces between words.*'zh' or 'char'"):
+    with pytest.warns(CapevalWarning, match="sentences without spaces between words.*'zh', 'ja' or 'char'"):
         evaluate({1: [caption], 2: [caption]}, {1: caption, 2: caption}, "BLEU")
 
 

