@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from capeval.cli.commands import frequencies
 from capeval.cli.toolkit.click_commands import Command, Group, Option, parameters
 from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import Steps, deliver, examples, render
@@ -194,7 +195,7 @@ app = Group(
     callback=run,
     params=parameters(run),
     invoke_without_command=True,
-    help="Show and build metric resources (METEOR tables, SPICE model, parse cache).",
+    help="Show and build metric resources (METEOR tables, SPICE model, parse cache, document frequencies).",
     epilog=examples(
         "capeval resources",
         "capeval resources meteor",
@@ -205,5 +206,6 @@ app = Group(
         Command(meteor, "meteor", examples("capeval resources meteor", "capeval resources meteor --again")),
         Command(spice, "spice", examples("capeval resources spice", "capeval resources spice --from jars")),
         Command(parses, "parses", examples("capeval resources parses", "capeval resources parses --clear")),
+        Command(frequencies.run, "frequencies", frequencies.EXAMPLES),
     ],
 )
