@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from capeval.compat.bleu.bleu import Bleu
 from capeval.compat.cider.cider import Cider
 from capeval.compat.meteor.meteor import Meteor
 from capeval.compat.rouge.rouge import Rouge
-from capeval.compat.scoring import Captions, Scorer, report_of
+from capeval.compat.scoring import score_all
 from capeval.compat.spice import spice
 from capeval.compat.spice.spice import Spice
 from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
@@ -18,7 +18,7 @@ from capeval.resources.parse_store import ParseStore
 __all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]
 
 
-class _Coco(Protocol):
+class Coco(Protocol):
     """The required part of the interface of `pycocotools.coco.COCO`."""
 
     @property
@@ -54,8 +54,8 @@ class COCOEvalCap:
 
     def __init__(
         self,
-        coco: _Coco,
-        cocoRes: _Coco,  # noqa: N803
+        coco: Coco,
+        cocoRes: Coco,  # noqa: N803
         *,
         spice: bool = True,
         store: ParseStore | None = None,
@@ -84,7 +84,7 @@ class COCOEvalCap:
         tokenizer = PTBTokenizer()
         gts = tokenizer.tokenize({image: self.coco.imgToAnns.get(image, ()) for image in images})
         res = tokenizer.tokenize({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
-        for (scorer, method), (score, scores) in _score_all(self._create_scorers(), gts, res):
+        for (scorer, method), (score, scores) in score_all(self._create_scorers(), gts, res):
             # SPICE returns scores in the order of sorted ids. pycocoevalcap assigns them in the given order.
             of = sorted(gts) if isinstance(scorer, spice.Spice) else list(gts)
             if isinstance(method, list):
@@ -122,27 +122,3 @@ class COCOEvalCap:
     def setEvalImgs(self) -> None:  # noqa: N802
         """Store the scores of all images as a list."""
         self.evalImgs = list(self.imgToEval.values())
-
-
-def _score_all(
-    scorers: Sequence[tuple[Any, Any]], gts: Captions, res: Captions
-) -> Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]]:
-    """Yield each scorer with the result of its `compute_score`.
-
-    Captions are read once for all scorers of this package. Scorers with which a script replaced them receive
-    the captions themselves.
-    """
-    images: list[Hashable] = list(gts)
-    ours = [scorer for scorer, _ in scorers if _is_own_scorer(scorer)]
-    report = report_of([scorer.metric for scorer in ours], gts, res) if ours else None
-    for each in scorers:
-        scorer = each[0]
-        if report is not None and _is_own_scorer(scorer):
-            yield each, scorer.result(report, images)
-        else:
-            yield each, scorer.compute_score(gts, res)
-
-
-def _is_own_scorer(scorer: object) -> bool:
-    # A subclass in a script may override `compute_score`.
-    return isinstance(scorer, Scorer) and type(scorer).__module__.startswith("capeval.compat.")

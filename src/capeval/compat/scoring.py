@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from capeval.scoring.evaluator import evaluate
 from capeval.scoring.report import Report
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["Captions", "Scorer", "SingleScorer", "report_of"]
+__all__ = ["Captions", "Scorer", "SingleScorer", "make_references", "report_of", "score_all"]
 
 Captions = Mapping[Any, list[str]]
 """A mapping of image ids, of any type, to captions of tokens joined by spaces."""
@@ -33,11 +33,8 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
         CaptionError: An argument is not a mapping of image ids to lists of strings.
         MismatchError: The images differ, or an image does not have exactly one candidate.
     """
-    for name, captions in (("gts", gts), ("res", res)):
-        if not isinstance(captions, Mapping):
-            raise CaptionError(
-                f"{name!r} must be a mapping of image ids to lists of strings (got {type(captions).__name__})"
-            )
+    _check_mapping("gts", gts)
+    _check_mapping("res", res)
     for image, candidates in res.items():
         if not isinstance(candidates, list | tuple):
             raise CaptionError(
@@ -51,6 +48,25 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
             raise CaptionError("each image id must have a unique 'repr' (got two equal ones)")
         gts, res = ({names[image]: texts for image, texts in part.items()} for part in (gts, res))
     return evaluate(References(gts), Candidates(res), metrics, tokenizer=Tokenizer(kind="none"))
+
+
+def make_references(gts: Captions) -> References:
+    """Return the references in captions of tokens joined by spaces.
+
+    Raises:
+        CaptionError: The argument is not a mapping of image ids to lists of strings.
+    """
+    _check_mapping("gts", gts)
+    if _needs_repr_ids(gts):
+        gts = {repr(image): texts for image, texts in gts.items()}
+    return References(gts)
+
+
+def _check_mapping(name: str, captions: object) -> None:
+    if not isinstance(captions, Mapping):
+        raise CaptionError(
+            f"{name!r} must be a mapping of image ids to lists of strings (got {type(captions).__name__})"
+        )
 
 
 def _needs_repr_ids(captions: Captions) -> bool:
@@ -110,3 +126,27 @@ class SingleScorer(Scorer):
         """Return the corpus score and the scores of the images, as numpy types."""
         (name,) = self.metric.names
         return np.float64(report.corpus[name]), report.per_image[name]
+
+
+def score_all(
+    scorers: Sequence[tuple[Any, Any]], gts: Captions, res: Captions
+) -> Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]]:
+    """Yield each scorer with the result of its `compute_score`.
+
+    Captions are read once for all scorers of this package. Scorers with which a script replaced them receive
+    the captions themselves.
+    """
+    images: list[Hashable] = list(gts)
+    ours = [scorer for scorer, _ in scorers if _is_own_scorer(scorer)]
+    report = report_of([scorer.metric for scorer in ours], gts, res) if ours else None
+    for each in scorers:
+        scorer = each[0]
+        if report is not None and _is_own_scorer(scorer):
+            yield each, scorer.result(report, images)
+        else:
+            yield each, scorer.compute_score(gts, res)
+
+
+def _is_own_scorer(scorer: object) -> bool:
+    # A subclass in a script may override `compute_score`.
+    return isinstance(scorer, Scorer) and type(scorer).__module__.startswith("capeval.compat.")

@@ -1,1 +1,1 @@
-"""Mirror of the folder `ciderD` in CIDEr forks for self-critical training."""
+"""Mirror of the folder `ciderD` in copies of pycocoevalcap for self-critical training."""

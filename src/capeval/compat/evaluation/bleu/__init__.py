@@ -1,0 +1,5 @@
+"""Mirror of `evaluation.bleu`."""
+
+from capeval.compat.evaluation.bleu.bleu import Bleu
+
+__all__ = ["Bleu"]

@@ -1,0 +1,5 @@
+"""Mirror of `evaluation.cider`."""
+
+from capeval.compat.evaluation.cider.cider import Cider
+
+__all__ = ["Cider"]

@@ -1,0 +1,5 @@
+"""Mirror of `evaluation.meteor`."""
+
+from capeval.compat.evaluation.meteor.meteor import Meteor
+
+__all__ = ["Meteor"]

@@ -1,0 +1,5 @@
+"""Mirror of `evaluation.rouge`."""
+
+from capeval.compat.evaluation.rouge.rouge import Rouge
+
+__all__ = ["Rouge"]

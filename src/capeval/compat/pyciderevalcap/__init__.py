@@ -1,0 +1,1 @@
+"""Mirror of `pyciderevalcap`: CIDEr and CIDEr-D for self-critical training."""
