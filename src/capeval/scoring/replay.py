@@ -1,4 +1,4 @@
-"""Replay of the reference implementation, whose tokenizer shifts captions after a line end."""
+"""Replay of the reference implementation and its error after line ends in captions."""
 
 from __future__ import annotations
 
