@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from capeval.datasets import coco, karpathy
-from capeval.datasets.training_tokens import Vocabulary, has_sentences, load_karpathy_train, load_tokens
+from capeval.datasets.training_tokens import WordIndices, has_sentences, load_karpathy_train, load_tokens
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 
 SENTENCES = [{"tokens": ["a", "dog"], "raw": "A dog."}, {"tokens": [], "raw": "?"}]
@@ -59,12 +59,12 @@ def test_other_files_are_refused(
 
 
 def test_words_become_indices_with_an_end() -> None:
-    vocabulary = Vocabulary.load(b'{"ix_to_word": {"1": "a", "7": "UNK", "12": "dog"}, "images": []}')
+    vocabulary = WordIndices.load(b'{"ix_to_word": {"1": "a", "7": "UNK", "12": "dog"}, "images": []}')
     assert dict(vocabulary.encode({3: ["a red dog", ""]})) == {3: ["1 7 12 0", "0"]}
 
 
 def test_unknown_words_need_an_index() -> None:
-    vocabulary = Vocabulary.load(b'{"ix_to_word": {"1": "a"}}')
+    vocabulary = WordIndices.load(b'{"ix_to_word": {"1": "a"}}')
     with pytest.raises(OptionError, match="must have the word 'dog', or UNK for unknown words"):
         vocabulary.encode({3: ["a dog"]})
 
@@ -81,7 +81,7 @@ def test_other_vocabularies_are_refused(content: object, message: str, tmp_path:
     path = tmp_path / "cocotalk.json"
     path.write_text(json.dumps(content))
     with pytest.raises(FormatError, match=rf"{path}: .*{message}"):
-        Vocabulary.load(path)
+        WordIndices.load(path)
 
 
 def test_the_training_split_has_all_other_images() -> None:

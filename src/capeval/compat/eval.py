@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any
 
 from capeval.compat.bleu.bleu import Bleu
 from capeval.compat.cider.cider import Cider
+from capeval.compat.coco_captions import CocoCaptions
 from capeval.compat.meteor.meteor import Meteor
 from capeval.compat.rouge.rouge import Rouge
 from capeval.compat.scoring import score_all
@@ -16,17 +17,6 @@ from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
 from capeval.resources.parse_store import ParseStore
 
 __all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]
-
-
-class Coco(Protocol):
-    """The required part of the interface of `pycocotools.coco.COCO`."""
-
-    @property
-    def imgToAnns(self) -> Mapping[Any, Sequence[Mapping[str, Any]]]:  # noqa: N802
-        """The annotations of each image."""
-
-    def getImgIds(self) -> Iterable[Any]:  # noqa: N802
-        """Return the ids of the images."""
 
 
 class COCOEvalCap:
@@ -54,8 +44,8 @@ class COCOEvalCap:
 
     def __init__(
         self,
-        coco: Coco,
-        cocoRes: Coco,  # noqa: N803
+        coco: CocoCaptions,
+        cocoRes: CocoCaptions,  # noqa: N803
         *,
         spice: bool = True,
         store: ParseStore | None = None,

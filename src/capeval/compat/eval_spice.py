@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from capeval.compat.eval import Coco, COCOEvalCap
+from capeval.compat.coco_captions import CocoCaptions
+from capeval.compat.eval import COCOEvalCap
 from capeval.compat.spice.spice import Spice
 from capeval.compat.tokenizer.ptbtokenizer import Annotations, PTBTokenizer
 from capeval.resources.parse_store import ParseStore
@@ -34,8 +35,8 @@ class COCOEvalCapSpice(COCOEvalCap):
 
     def __init__(
         self,
-        coco: Coco,
-        cocoRes: Coco,  # noqa: N803
+        coco: CocoCaptions,
+        cocoRes: CocoCaptions,  # noqa: N803
         *,
         store: ParseStore | None = None,
         spice_longest: int = 120,

@@ -13,7 +13,7 @@ from capeval.errors.messages import format_names
 from capeval.formats.io.json import Field, iterate_rows, read_json
 from capeval.formats.io.sources import File, add_path_to_errors, read_source
 
-__all__ = ["Vocabulary", "has_sentences", "load_karpathy_train", "load_tokens"]
+__all__ = ["WordIndices", "has_sentences", "load_karpathy_train", "load_tokens"]
 
 _SENTENCES = Field(
     "a list of objects with a list of strings as 'tokens'",
@@ -119,15 +119,15 @@ def _check_splits(splits: Sequence[str], found: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Vocabulary:
+class WordIndices:
     """The indices of words in training, such as those in `cocotalk.json`.
 
     Attributes:
         indices: The index of each word, as text.
 
     Example:
-        >>> from capeval.datasets.training_tokens import Vocabulary
-        >>> vocabulary = Vocabulary.load(b'{"ix_to_word": {"1": "dog", "2": "UNK"}}')
+        >>> from capeval.datasets.training_tokens import WordIndices
+        >>> vocabulary = WordIndices.load(b'{"ix_to_word": {"1": "dog", "2": "UNK"}}')
         >>> vocabulary.encode({7: ["dog barks"]})[7]
         ['1 2 0']
     """
@@ -135,7 +135,7 @@ class Vocabulary:
     indices: Mapping[str, str]
 
     @classmethod
-    def load(cls, file: File) -> Vocabulary:
+    def load(cls, file: File) -> WordIndices:
         """Read the vocabulary in a JSON file, an object of words by index as `ix_to_word`.
 
         Raises:

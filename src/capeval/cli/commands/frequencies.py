@@ -101,12 +101,12 @@ def _load_captions(path: Path, splits: Sequence[str], tokenized: bool) -> Refere
 
 def _count(references: References, options: TokenOptions, name: str) -> DocumentFrequencies:
     from capeval.data.captions import References
-    from capeval.datasets.training_tokens import Vocabulary
+    from capeval.datasets.training_tokens import WordIndices
     from capeval.resources import DocumentFrequencies
     from capeval.tokenizers import TokenizedReferences, Tokenizer
 
     # Read first, so that an invalid file is reported before captions are tokenized.
-    vocabulary = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
+    vocabulary = None if options.vocabulary is None else WordIndices.load(options.vocabulary)
     tokenizer = create_tokenizer(options.tokenizer_spec, tokenized=options.tokenized)
     tokenized = TokenizedReferences(references, tokenizer)
     if vocabulary is None and options.end_token is None:
