@@ -274,9 +274,24 @@ def test_wide_tables_of_terminals_are_transposed() -> None:
     assert narrow[0].split() == ["System", "a", "b"]
     assert [line.split()[0] for line in narrow[2:]] == list(grid.columns[1:])
     assert all(len(line) <= 80 for line in narrow)
-    # Transposing many rows makes a table wider.
-    many = create_score_table([system(f"system {number}", GOOD) for number in range(7)])
-    assert format_table(many, width=20) == format_table(many)
+
+
+def test_tables_that_stay_too_wide_are_divided() -> None:
+    names = [f"system {number}" for number in range(7)]
+    # Transposing many rows would make a table wider.
+    many = create_score_table([system(name, GOOD) for name in names])
+    wide, divided = format_table(many), format_table(many, width=60)
+    parts = [part.splitlines() for part in divided.split("\n\n")]
+    assert all(len(line) <= 60 for part in parts for line in part)
+    assert len(parts) > 1
+    assert {part[0].split()[0] for part in parts} == {"System"}
+    assert [name for part in parts for name in part[0].split()[1:]] == wide.splitlines()[0].split()[1:]
+    assert [line[:8] for part in parts for line in part[2:]] == names * len(parts)
+    # One other column is shown even if it is too wide, and tables of many rows stay whole.
+    assert format_table(many, "Title", width=1).count("System") == len(many.columns) - 1
+    assert format_table(many, "Title", width=1).startswith("Title\nSystem")
+    long = Grid(columns=many.columns, rows=many.rows * 10)
+    assert format_table(long, width=60) == format_table(long)
 
 
 def test_scores_times_100() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -64,3 +65,19 @@ def test_resources_fit_80_columns(cache: str, tmp_path: Path) -> None:
     assert len(rows) == 3
     assert max(map(len, (header, *rows))) <= 80
     assert all(path.startswith("~") for path in re.findall(r": (\S*/\.cache/\S*)", "\n".join(lines)))
+
+
+def test_tables_fit_80_columns(tmp_path: Path) -> None:
+    references = {image: [f"a man on horse number {image}", "a brown horse"] for image in range(1, 7)}
+    subsets = {"in-domain": [1, 2], "near-domain": [3, 4], "out-of-domain": [5, 6]}
+    files = {"references": references, "domains": subsets}
+    files |= {name: {image: f"a man on the horse {image}" for image in references} for name in ("a", "b")}
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    paths = [str(tmp_path / f"{name}.json") for name in ("references", "a", "b")]
+    options = ["--bootstrap", "--samples", "10", "--subset", str(tmp_path / "domains.json")]
+    for command in (["score", *paths], ["score", *paths, *options], ["compare", *paths, "--samples", "10"]):
+        lines = run_in_terminal(80, *command)
+        tables = [line for line in lines if "   " in line or "─" in line]
+        assert len(tables) > 3
+        assert all(len(line) <= 80 for line in tables), command
