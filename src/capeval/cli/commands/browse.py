@@ -52,7 +52,6 @@ def run(
     between two systems, and filter them by domain and object. Words that mention required objects are marked.
     """
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.benchmark_reader import create_reader
     from capeval.report import System, to_html
     from capeval.report.images import embed_pictures
     from capeval.tokenizers import Tokenizer
@@ -63,7 +62,7 @@ def run(
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (references, domains, constraints) if path is not None]
     check_outputs([*results, *also], [output])
-    reading = create_reader(options.reading, benchmark)
+    reading = scoring.create_reader(options.reading, benchmark)
     loaded = scoring.load_captions(references, results, reading)
     captions, candidates = loaded.references, loaded.candidates
     details = _load_details(

@@ -39,9 +39,8 @@ def run(
     A valid file is well formed and, with --references or --benchmark, contains one caption per image. For an
     invalid file, each problem is printed in one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.toolkit.benchmark_reader import create_reader
     from capeval.cli.toolkit.inputs import open_input, place
-    from capeval.cli.toolkit.scoring import matching_options
+    from capeval.cli.toolkit.scoring import create_reader, matching_options
     from capeval.scoring.matching import list_problems, match_captions
 
     if references is not None and benchmark is not None:

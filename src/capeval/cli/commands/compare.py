@@ -55,7 +55,6 @@ def run(
 ) -> None:
     """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.benchmark_reader import create_reader
     from capeval.report import create_comparison_table, scale_table
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
@@ -64,7 +63,7 @@ def run(
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
     names = system_names([a, b])
     check_outputs([*([] if references is None else [references]), a, b, *options.files], [output])
-    reading = create_reader(options.reading, benchmark)
+    reading = scoring.create_reader(options.reading, benchmark)
     loaded = scoring.load_captions(references, [a, b], reading)
     evaluator = scoring.evaluator_of(loaded.references, reading.choose_metrics(options), tokenizer)
     with Steps(3) as steps:

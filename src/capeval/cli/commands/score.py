@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.data.captions import ImageId, References
     from capeval.report import System
+    from capeval.scoring.report import Report
     from capeval.tokenizers import Tokenizer
 
 __all__ = ["EXAMPLES", "run"]
@@ -189,11 +190,9 @@ def _score_files(
 ) -> None:
     """Score the result file of each system, and write the scores and the report."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.benchmark_reader import create_reader
-    from capeval.report import System
 
     page = options.report
-    reading = create_reader(evaluation.reading, options.benchmark)
+    reading = scoring.create_reader(evaluation.reading, options.benchmark)
     loaded = scoring.load_captions(references, list(results.values()), reading)
     captions = loaded.references
     subsets = _get_subsets(options, reading, captions)
@@ -207,14 +206,10 @@ def _score_files(
         systems = []
         for place, name in enumerate(results):
             steps.next(f"Scoring {name}")
-            system = System(name=name, report=loaded.evaluate(evaluator, place, subsets=subsets or None))
+            report = loaded.evaluate(evaluator, place, subsets=subsets or None)
             if has_intervals:
                 steps.next(f"Resampling {name}")
-                level, seed = options.level, options.seed
-                system = scoring.with_intervals(
-                    system, samples=options.samples, level=level, seed=seed, subsets=subsets
-                )
-            systems.append(system)
+            systems.append(_create_system(name, report, options if has_intervals else None, subsets))
         if page is not None:
             steps.next("Writing the report")
             source = reading.get_title(references)
@@ -222,6 +217,20 @@ def _score_files(
                 page, systems, captions, loaded.candidates, tokenizer, source=source, pictures=pictures
             )
     _write_scores(systems, options, reading, reading.get_title(references))
+
+
+def _create_system(
+    name: str, report: Report, resampling: ScoreOptions | None, subsets: Mapping[str, Sequence[ImageId]]
+) -> System:
+    """Return a system, with intervals if there are options of resampling."""
+    from capeval.cli.toolkit.scoring import with_intervals
+    from capeval.report import System
+
+    system = System(name=name, report=report)
+    if resampling is None:
+        return system
+    samples, level, seed = resampling.samples, resampling.level, resampling.seed
+    return with_intervals(system, samples=samples, level=level, seed=seed, subsets=subsets)
 
 
 def _write_scores(

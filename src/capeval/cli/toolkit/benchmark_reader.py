@@ -16,7 +16,7 @@ from capeval.datasets.benchmarks import get_benchmark
 from capeval.errors import OptionError
 from capeval.metrics.registry import get_metric
 
-__all__ = ["BenchmarkReader", "create_reader"]
+__all__ = ["BenchmarkReader"]
 
 
 class BenchmarkReader(CaptionReader):
@@ -89,12 +89,3 @@ class BenchmarkReader(CaptionReader):
             else:
                 chosen.append(name)
         return replace(options, metrics=chosen)
-
-
-def create_reader(options: InputOptions, benchmark: str | None) -> CaptionReader:
-    """Return a reader of files, or of results for a benchmark.
-
-    Raises:
-        OptionError: There is no such benchmark, or an option describes a file of references.
-    """
-    return CaptionReader(options) if benchmark is None else BenchmarkReader(benchmark, options)

@@ -30,6 +30,7 @@ from capeval.tokenizers import TokenizedReferences, Tokenizer
 __all__ = [
     "LoadedCaptions",
     "apply_frequencies",
+    "create_reader",
     "evaluator_of",
     "load_captions",
     "matching_options",
@@ -65,6 +66,19 @@ def apply_frequencies(
         corpus = TokenizedReferences(references_from(path), tokenizer)
         return tuple(metric.with_corpus(corpus, path.stem) for metric in metrics)
     return tuple(metric.with_document_frequencies(frequencies) for metric in metrics)
+
+
+def create_reader(options: InputOptions, benchmark: str | None) -> CaptionReader:
+    """Return a reader of files, or of results for a benchmark.
+
+    Raises:
+        OptionError: There is no such benchmark, or an option describes a file of references.
+    """
+    if benchmark is None:
+        return CaptionReader(options)
+    from capeval.cli.toolkit.benchmark_reader import BenchmarkReader
+
+    return BenchmarkReader(benchmark, options)
 
 
 @dataclass(frozen=True, kw_only=True)
