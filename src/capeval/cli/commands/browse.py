@@ -91,7 +91,8 @@ def run(
             brief=True,
         )
         deliver(page, output)
-    deliver(f"{output}: {len(captions):,} images, {len(systems)} systems\n", None)
+    count = "1 system" if len(systems) == 1 else f"{len(systems)} systems"
+    deliver(f"{output}: {len(captions):,} images, {count}\n", None)
 
 
 def _load_details(
