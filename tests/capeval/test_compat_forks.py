@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capeval import DocumentFrequencies, Tokenizer
+from capeval import DocumentFrequencies, Tokenizer, compat
 from capeval.compat import evaluation
 from capeval.compat.eval_spice import COCOEvalCapSpice, SpiceEval
 from capeval.compat.frequencies import resolve_frequencies
@@ -24,7 +24,14 @@ from capeval.compat.pyciderevalcap.ciderD.ciderD import CiderD
 from capeval.compat.pyciderevalcap.ciderD.ciderD_scorer import CiderScorer
 from capeval.compat.pyciderevalcap.eval import CIDErEvalCap
 from capeval.compat.pyciderevalcap.tokenizer.ptbtokenizer import PTBTokenizer
-from capeval.errors import CaptionError, FormatError, MismatchError, OptionError, ResourceError
+from capeval.errors import (
+    CapevalWarning,
+    CaptionError,
+    FormatError,
+    MismatchError,
+    OptionError,
+    ResourceError,
+)
 from tests.capeval.test_compat import coco_pair
 from tests.spice_model import NEEDS_MODEL
 
@@ -172,6 +179,12 @@ def test_training_references_of_evaluation_may_have_ids_of_any_type() -> None:
     assert scorer.ref_len == np.log(3)
     assert scorer.compute_score(GTS, {image: texts[:1] for image, texts in GTS.items()})[0] > 1
     assert (evaluation.Cider().ref_len, evaluation.Cider().doc_frequency) == (None, None)
+
+
+def test_references_that_pycocoevalcap_s_cider_ignores_give_a_warning() -> None:
+    with pytest.warns(CapevalWarning, match=r"use Cider of capeval\.compat\.evaluation") as caught:
+        compat.Cider(GTS)
+    assert caught[0].filename == __file__
 
 
 @NEEDS_MODEL
