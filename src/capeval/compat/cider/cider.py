@@ -45,8 +45,8 @@ class Cider(SingleScorer):
     ) -> None:
         if isinstance(test, Mapping):
             warnings.warn(
-                "Cider ignores its first argument, as in pycocoevalcap; to count document frequencies in these"
-                " references, use Cider of capeval.compat.evaluation",
+                "Cider ignores its first argument, as in pycocoevalcap; to count document frequencies in"
+                " these references, use Cider of capeval.compat.evaluation",
                 CapevalWarning,
                 stacklevel=2,
             )
