@@ -26,6 +26,7 @@ __all__ = [
     "load_domains",
     "load_image_ids",
     "map_classes",
+    "number_images",
 ]
 
 DOMAINS = ("in-domain", "near-domain", "out-domain")
@@ -239,7 +240,18 @@ def load_captions(path: str | Path) -> References:
         >>> dict(load_captions("nocaps_val.json"))
         {17: ['A harp.', 'A golden harp.']}
     """
-    references = load_references(path)
+    return number_images(load_references(path))
+
+
+def number_images(references: References) -> References:
+    """Return references whose ids such as `17.jpg` became integers; unchanged if any id differs in form.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.datasets.nocaps import number_images
+        >>> dict(number_images(References({"17.jpg": ["A harp.", "A golden harp."]})))
+        {17: ['A harp.', 'A golden harp.']}
+    """
     numbers = _parse_numbers(references.image_ids)
     if numbers is None:
         return references

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
+from capeval.cli.toolkit.options import InputOptions, Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
@@ -46,6 +46,7 @@ def run(
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     *,
+    reading: InputOptions,
     options: CorrelationOptions,
     output: Folder = None,
 ) -> None:
@@ -54,7 +55,7 @@ def run(
     With results of three or more systems, the command correlates their corpus scores with the values in
     human.csv, an output of 'study judging' and of servers, separately for each question and release.
     """
-    from capeval.cli.toolkit.inputs import references_from
+    from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.datasets.flickr8k import load_flickr8k
     from capeval.formats.judgments.ratings import load_ratings
@@ -67,14 +68,15 @@ def run(
     if results:
         if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
-        write_study_report(report_of_systems(_correlate_results(references, ratings, results, ready)), output)
+        correlations = _correlate_results(references, ratings, results, ready, reading)
+        write_study_report(report_of_systems(correlations), output)
         return
     with Steps(4) as steps:
         steps.next("Reading")
         if flickr8k:
             captions, rated = load_flickr8k(ratings, references)
         else:
-            captions, rated = references_from(references), load_ratings(ratings)
+            captions, rated = CaptionReader(reading).references(references), load_ratings(ratings)
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, options)
         study = study_correlation(scored, options, progress=steps.next)
@@ -82,10 +84,15 @@ def run(
 
 
 def _correlate_results(
-    references: Path, human: Path, results: Sequence[Path], metrics: Sequence[Metric]
+    references: Path,
+    human: Path,
+    results: Sequence[Path],
+    metrics: Sequence[Metric],
+    reading: InputOptions,
 ) -> tuple[SystemCorrelation, ...]:
     """Return the correlations of corpus scores with the values in human.csv."""
-    from capeval.cli.toolkit.inputs import candidates_from, references_from
+    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.cli.toolkit.scoring import load_captions
     from capeval.formats.judgments.human_scores import load_human_scores
     from capeval.scoring.evaluator import Evaluator
     from capeval.studies.correlation.systems import correlate_systems
@@ -93,9 +100,10 @@ def _correlate_results(
     judged = load_human_scores(human)
     with Steps(1 + len(results)) as steps:
         steps.next("Reading")
-        evaluator = Evaluator(references_from(references), metrics)
+        loaded = load_captions(references, results, CaptionReader(reading))
+        evaluator = Evaluator(loaded.references, metrics)
         scores = {}
-        for name, path in zip(system_names(results), results, strict=True):
+        for name, candidates in zip(system_names(results), loaded.candidates, strict=True):
             steps.next(f"Scoring {name}")
-            scores[name] = evaluator.evaluate(candidates_from(path)).corpus
+            scores[name] = evaluator.evaluate(candidates).corpus
     return correlate_systems(scores, judged)

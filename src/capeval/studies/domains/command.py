@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.options import EvaluationOptions, Metrics, ReferencesFile, SpiceLongest, metric_names
+from capeval.cli.toolkit.options import (
+    EvaluationOptions,
+    InputOptions,
+    Metrics,
+    ReferencesFile,
+    SpiceLongest,
+    metric_names,
+)
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
@@ -101,6 +108,7 @@ def run(
     results: Annotated[list[Path], Argument(help="Files of results, one per system.")],
     *,
     domains: DomainFiles,
+    reading: InputOptions,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     options: DomainOptions,
@@ -109,24 +117,29 @@ def run(
     output: Folder = None,
 ) -> None:
     """Score systems in-domain, near-domain, out-of-domain and overall."""
-    from capeval.cli.toolkit.inputs import candidates_from
+    from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.cli.toolkit.resource_setup import prepare_metrics
-    from capeval.datasets.nocaps import load_captions
+    from capeval.cli.toolkit.scoring import load_captions
+    from capeval.datasets.nocaps import number_images
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.studies.domains.report import report
 
     names = system_names(results)
-    evaluation = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
+    evaluation = EvaluationOptions(metrics=metrics, reading=reading, spice_longest=spice_longest)
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
         raise OptionError("--coco-references requires one --coco-results per file of RESULTS, and vice versa")
     ready = prepare_metrics(metric_names(metrics), spice_longest)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
-        captions = load_captions(references)
-        images = domains.read(captions, references)
-        evaluator = DomainEvaluator(captions, images, ready, options)
+        loaded = load_captions(references, results, CaptionReader(reading), prepare=number_images)
+        images = domains.read(loaded.references, references)
+        evaluator = DomainEvaluator(loaded.references, images, ready, options)
         coco_systems = coco.read(names, evaluation)
-        systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
+        systems = dict(zip(names, loaded.candidates, strict=True))
         study = study_domains(evaluator, systems, coco=coco_systems, progress=steps.next)
-    write_study_report(report(study, layout), output)
+    scores = {
+        name: replace(study.systems[name], notes=(*matching.notes, *study.systems[name].notes))
+        for name, matching in zip(names, loaded.matchings, strict=True)
+    }
+    write_study_report(report(replace(study, systems=scores), layout), output)

@@ -40,6 +40,7 @@ def run(
     """
     from capeval.cli.toolkit.inputs import candidates_from, references_from
     from capeval.formats.judgments.plans import write_plan
+    from capeval.scoring.matching import match_captions
     from capeval.studies.plan import plan_study
     from capeval.studies.plan.report import report
 
@@ -47,7 +48,8 @@ def run(
     references = references_from(captions)
     machines = {}
     for name, path in zip(system_names(results or []), results or [], strict=True):
-        candidates = candidates_from(path)
+        # Pairs need captions of some images only.
+        _, candidates, _ = match_captions(references, candidates_from(path), missing="skip", extra="skip")
         machines[name] = {image: candidates[image][0] for image in candidates}
     plan = plan_study(references, machines, counts, options)
     write_study_report(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
