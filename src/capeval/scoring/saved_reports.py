@@ -37,6 +37,8 @@ _TEXTS = Field(
 )
 _COUNT = Field("an integer", lambda value: type(value) is int)
 _SCORE = Field("a number or null", lambda value: value is None or type(value) in (int, float))
+# Parts of reports that are not read.
+_UNCOMPARED = {"replay": "Scores of the replay", "subset_intervals": "Intervals of subsets"}
 # Fields of tokenizers that are not options of the default one.
 _NOT_OF_PTB = ("kind", "function", "name", "batched")
 # Fields of signatures that can be null, or missing in reports of earlier versions.
@@ -166,6 +168,8 @@ class SavedReport:
         per_image: The scores of each image by name; empty if they were not saved.
         candidates_digest: The fingerprint of the candidates; None in reports of earlier versions and shards.
         resources: The fingerprint of each resource that the metrics used, by its name.
+        benchmark: The name of the benchmark; empty if the references are those of a file.
+        uncompared: Parts of the report that are not read, such as the scores of a replay.
         skips_missing: Whether images without candidate were skipped.
         skips_extra: Whether candidates without references were skipped.
 
@@ -187,6 +191,8 @@ class SavedReport:
     per_image: Mapping[ImageId, Mapping[str, float]] = field(default_factory=dict)
     candidates_digest: str | None = None
     resources: Mapping[str, str] = field(default_factory=dict)
+    benchmark: str = ""
+    uncompared: tuple[str, ...] = ()
     skips_missing: bool = False
     skips_extra: bool = False
 
@@ -229,6 +235,8 @@ class SavedReport:
             per_image=dict(_iter_images(row)),
             candidates_digest=_get_digest(row, entry),
             resources=_get_object(row, "resources", entry),
+            benchmark=str(row.get("benchmark", "")),
+            uncompared=tuple(text for name, text in _UNCOMPARED.items() if row.get(name)),
             skips_missing=bool(matching.get("without_results")),
             skips_extra=bool(matching.get("without_references")),
         )

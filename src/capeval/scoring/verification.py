@@ -370,7 +370,7 @@ def _describe_unknown(saved: SavedReport) -> ReportDifference:
 
 def _list_notes(saved: SavedReport, report: Report) -> tuple[str, ...]:
     """Return the parts of the report that can't be compared, in full sentences."""
-    notes = []
+    notes = [f"{part} were not compared." for part in saved.uncompared]
     if missing := [name for name in saved.subsets if name not in report.subsets]:
         notes.append(
             f"Scores of the subsets {format_names(missing)} were not compared; pass the subsets with"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from capeval.datasets.benchmarks import get_benchmark
 from tests.capeval.cli.test_cli import output, refusal, run
 
 REFERENCES = [
@@ -149,3 +150,22 @@ def test_control_characters_of_a_report_are_escaped(files: Path) -> None:
     _, text = verify("report.json", "-r", "references.json", "--results", "a.json")
     assert "\x1b" not in text
     assert r"\x1b[2J in the report" in text
+
+
+def test_the_benchmark_of_the_report_has_the_references(files: Path) -> None:
+    references = get_benchmark("coco-karpathy-test").load().references
+    results = {image: captions[-1] for image, captions in references.items()}
+    (files / "results.json").write_text(json.dumps(results))
+    scoring = ["-m", "ROUGE-L", "-f", "json", "-o", "report.json"]
+    output("score", "-t", "coco-karpathy-test", "results.json", *scoring)
+    assert verify("report.json", "--results", "results.json")[0] == 0
+    other = verify("report.json", "--results", "results.json", "-t", "coco-karpathy-val")
+    assert other[0] == 1
+    assert "The images differ" in other[1]
+    message = refusal("verify", "report.json", "-r", "references.json", "-t", "x", "--results", "a.json")
+    assert "--references and --benchmark can't be combined" in message
+    output("score", "references.json", "a.json", *scoring)
+    message = refusal("verify", "report.json", "--results", "a.json")
+    assert message == (
+        "capeval: error: the report has no benchmark; use --references FILE or --benchmark NAME\n"
+    )

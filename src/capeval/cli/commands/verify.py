@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
+    BenchmarkName,
     FrequencyOptions,
     InputOptions,
     Output,
@@ -34,6 +35,7 @@ EXAMPLES = examples(
     "capeval verify scores.json -r references.json --results a.json --results b.json",
     "capeval verify report.json -r references.json --results results.json --subset domains.json",
     "capeval verify report.json -r references.json --results results.json --format json",
+    "capeval verify report.json -t coco-karpathy-test --results results.json",
 )
 
 _DIGITS, _MOST_DIGITS = 3, 17
@@ -44,6 +46,7 @@ _SHOWN_IMAGES = 5
 class VerificationOptions:
     """Inputs of a verification that reports do not contain."""
 
+    benchmark: BenchmarkName = None
     subset: Annotated[
         Path | None, Option(help="JSON file of subsets, to compare the scores of subsets too.")
     ] = None
@@ -56,13 +59,31 @@ class VerificationOptions:
         """The input files other than references and results."""
         return [path for path in (self.subset, self.counts.frequencies) if path is not None]
 
+    def with_benchmark(self, reports: Sequence[SavedReport], references: Path | None) -> VerificationOptions:
+        """Return the options with the benchmark of the report if no references are given.
+
+        Raises:
+            OptionError: There are neither a file of references nor a benchmark, or there are both.
+        """
+        if references is not None:
+            if self.benchmark is not None:
+                raise OptionError(f"--references and --benchmark can't be combined (got {references})")
+            return self
+        benchmark = self.benchmark or reports[0].benchmark
+        if not benchmark:
+            raise OptionError("the report has no benchmark; use --references FILE or --benchmark NAME")
+        return replace(self, benchmark=benchmark)
+
 
 def run(
     report: Annotated[
         Path, Argument(help="JSON of 'capeval score --format json' or Report.save (- for standard input).")
     ],
     *,
-    references: Annotated[Path, Option("--references", "-r", help="Reference file.")],
+    references: Annotated[
+        Path | None,
+        Option("--references", "-r", help="Reference file.", show_default="the benchmark of the report"),
+    ] = None,
     results: Annotated[
         list[Path], Option("--results", help="Result file; repeat it for a report of several systems.")
     ],
@@ -78,9 +99,12 @@ def run(
     from capeval.cli.toolkit.inputs import open_input
     from capeval.scoring.saved_reports import load_saved_reports
 
-    check_outputs([report, references, *results, *options.files], [output])
+    inputs = [report, *results, *options.files, *([] if references is None else [references])]
+    check_outputs(inputs, [output])
     file, name = open_input(report)
-    pairs = _pair_results(load_saved_reports(file, name=name), results)
+    reports = load_saved_reports(file, name=name)
+    options = options.with_benchmark(reports, references)
+    pairs = _pair_results(reports, results)
     verifications = _verify_all(pairs, references, options)
     if form == "json":
         contents = [_to_dict(each) for each in verifications]
@@ -113,10 +137,9 @@ def _pair_results(reports: Sequence[SavedReport], results: Sequence[Path]) -> li
 
 
 def _verify_all(
-    pairs: Sequence[tuple[SavedReport, Path]], references: Path, options: VerificationOptions
+    pairs: Sequence[tuple[SavedReport, Path]], references: Path | None, options: VerificationOptions
 ) -> list[Verification]:
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.scoring.evaluator import Evaluator
     from capeval.scoring.verification import compare_with_saved, describe_mismatch
 
@@ -127,10 +150,14 @@ def _verify_all(
     if any(saved.skips_extra for saved, _ in pairs):
         reading = replace(reading, extra="skip")
     try:
-        loaded = scoring.load_captions(references, [path for _, path in pairs], CaptionReader(reading))
+        reader = scoring.create_reader(reading, options.benchmark)
+        loaded = scoring.load_captions(references, [path for _, path in pairs], reader)
     except MismatchError as error:
         return [describe_mismatch(saved, error) for saved, _ in pairs]
-    subsets = None if options.subset is None else scoring.subsets_of(options.subset, loaded.references)
+    if options.subset is None:
+        subsets = reader.get_subsets(loaded.references)
+    else:
+        subsets = scoring.subsets_of(options.subset, loaded.references)
     verifications, evaluator = [], None
     with Steps(2 * len(pairs)) as steps:
         for place, (saved, path) in enumerate(pairs):
@@ -139,7 +166,7 @@ def _verify_all(
             if evaluator is None or settings[place] != settings[place - 1]:
                 evaluator = Evaluator(loaded.references, metrics, tokenizer=tokenizer)
             steps.next(f"Scoring {path.name}")
-            report = loaded.evaluate(evaluator, place, subsets=subsets)
+            report = loaded.evaluate(evaluator, place, subsets=subsets or None)
             verifications.append(compare_with_saved(saved, report))
     return verifications
 
