@@ -23,12 +23,13 @@ class Cider(SingleScorer):
         refs: Accepted and ignored, as in pycocoevalcap.
         n: The maximum n-gram order, 1 to 4.
         sigma: The width of the length penalty.
-        df: The document frequencies: `corpus` for the references, the path of a pickle, or
+        df: The document frequencies: `corpus` for the references, the name or the path of a pickle, or
             `DocumentFrequencies`.
 
     Raises:
         FormatError: The pickle is invalid.
         OptionError: `n` or `sigma` is invalid, or the pickle lacks the number of images.
+        ResourceError: There is no such pickle.
         OSError: The pickle can't be read.
     """
 
