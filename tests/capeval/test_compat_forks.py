@@ -1,4 +1,4 @@
-"""Names of forks of CIDEr and coco-caption: where files are found, and what is refused.
+"""Names of forks of CIDEr and coco-caption: places of files, and invalid input.
 
 Whether their scores equal those of the forks is tested in tests/clients/test_forks.py.
 """
