@@ -157,7 +157,7 @@ def test_both_systems_are_compared_on_the_images_that_both_have(method: str) -> 
     assert compared["CIDEr-D"].a == scored().corpus["CIDEr-D"]
     (note,) = compared.notes
     assert note.startswith("Excluded for both systems: 3 images (2, 4, 3) are not scored by SPICE or SPIDEr,")
-    assert json.loads(comparison_to_json(compared, "a", "b"))["notes"] == [note]
+    assert json.loads(comparison_to_json({"all": {("a", "b"): compared}}))["notes"] == [note]
     assert note in repr(compared)
 
 

@@ -310,4 +310,4 @@ def test_scores_times_100() -> None:
     row = scale_table(create_comparison_table(compared, "a", "b")).rows[0]
     found = compared[str(row[0].value)]
     assert (row[1].value, row[3].low, row[3].digits) == (100 * found.a, 100 * found.low, 2)
-    assert (row[4].value, row[4].digits) == (found.p_value, 4)
+    assert (row[5].value, row[5].digits) == (found.p_value, 4)

@@ -119,7 +119,7 @@ def test_two_reports_compare_in_one_call(report: capeval.Report) -> None:
     assert [row[0] for row in rows[1:]] == list(found)
     assert rows[5][1:3] == [f"{rouge.a:.3f}", f"{rouge.b:.3f}"]
     assert rows[5][3] == f"{rouge.difference:+.4f} [{rouge.low:+.4f}, {rouge.high:+.4f}]"
-    assert len(repr(found).splitlines()) == 1 + len(found)
+    assert len(repr(found).splitlines()) == 1 + len(found) + len(found.notes)
 
 
 @pytest.mark.parametrize("ids", [[1, 2, 3], ["a.jpg", "b.jpg", "c.jpg"]])

@@ -3,16 +3,19 @@
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.stats import norm, permutation_test, t
 
 from capeval import Cider2015, RougeL, Tokenizer
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.metrics import Metric
 from capeval.scoring.evaluator import evaluate
+from capeval.scoring.intervals import compute_t_quantile, compute_t_tail
 from capeval.scoring.report import Report
 from capeval.scoring.significance import (
     BootstrapScore,
@@ -21,6 +24,7 @@ from capeval.scoring.significance import (
     bootstrap,
     compare,
     difference,
+    format_p_value,
     resample,
 )
 from tests.properties.strategies import Corpus, corpora
@@ -47,9 +51,10 @@ def test_one_image_has_no_spread() -> None:
 def test_two_images_have_three_resamples() -> None:
     # The mean of a resample is 0, 1/2 or 1 with probabilities 1/4, 1/2 and 1/4.
     report = hits([True, False])
-    wide = bootstrap(report, level=0.95)["ROUGE-L"]
-    assert (wide.low, wide.score, wide.high) == (0, 0.5, 1)
-    narrow = bootstrap(report, level=0.4)["ROUGE-L"]
+    for level in (0.95, 0.4):
+        interval = bootstrap(report, level=level)["ROUGE-L"]
+        assert (interval.low, interval.score, interval.high) == (0, 0.5, 1)
+    narrow = bootstrap(report, level=0.2)["ROUGE-L"]
     assert (narrow.low, narrow.high) == (0.5, 0.5)
 
 
@@ -70,14 +75,62 @@ def test_the_same_candidates_have_p_1(method: Method) -> None:
 
 def test_always_better_on_three_images() -> None:
     better, worse = hits([True] * 3), hits([False] * 3)
-    # No resample of the images has another difference than 1.
-    paired = compare(better, worse, samples=999)["ROUGE-L"]
-    assert (paired.a, paired.b, paired.difference, paired.low, paired.high) == (1, 0, 1, 1, 1)
-    assert paired.p_value == 2 / 1000
     # Of the 8 ways to swap, the one that swaps none and the one that swaps all are as extreme.
-    swapped = compare(better, worse, method="randomization", samples=4000)["ROUGE-L"]
-    assert swapped.p_value == pytest.approx(2 / 8, abs=0.02)
-    assert (swapped.low, swapped.high) == (1, 1)
+    swapped = compare(better, worse)["ROUGE-L"]
+    assert swapped.is_exact
+    assert (swapped.p_value, swapped.smallest_p_value) == (2 / 8, 2 / 8)
+    assert math.isnan(swapped.detectable)
+    assert format_p_value(swapped) == "0.2500"
+    # No resample of the images has another difference than 1.
+    paired = compare(better, worse, method="bootstrap", samples=999)["ROUGE-L"]
+    assert (paired.a, paired.b, paired.difference, paired.low, paired.high) == (1, 0, 1, 1, 1)
+    assert paired.p_value == paired.smallest_p_value
+    assert paired.p_value == pytest.approx(2 * t.sf(norm.isf(1 / 1000) * math.sqrt(2 / 3), 2))
+
+
+def test_the_smallest_p_value_of_drawn_swaps() -> None:
+    better, worse = hits([True] * 20), hits([False] * 20)
+    found = compare(better, worse, samples=999)["ROUGE-L"]
+    assert (found.p_value, found.smallest_p_value, found.is_exact) == (1 / 1000, 1 / 1000, False)
+    assert format_p_value(found) == "<0.001"
+
+
+@pytest.mark.parametrize("images", [5, 8, 16, 40])
+def test_larger_differences_than_the_detectable_one_are_significant(images: int) -> None:
+    generator = random.Random(images)
+    a = hits([generator.random() < 0.7 for _ in range(images)])
+    b = hits([generator.random() < 0.4 for _ in range(images)])
+    found = compare(a, b)["ROUGE-L"]
+    if math.isnan(found.detectable):
+        assert found.smallest_p_value > 0.05
+    else:
+        assert (abs(found.difference) > found.detectable + 1e-9) == (found.p_value <= 0.05)
+
+
+def test_few_images_are_noted() -> None:
+    few, many = hits([True] * 29), hits([True] * 30)
+    assert compare(few, few).notes == (
+        "Only 29 images: with fewer than 30, intervals and tests are unreliable.",
+    )
+    assert compare(many, many).notes == ()
+
+
+def test_the_t_distribution_equals_that_of_scipy() -> None:
+    for freedom in (*range(1, 40), 99, 1000, 40503):
+        for value in (0, 0.1, 0.5, 1, 1.96, 3, 5):
+            assert compute_t_tail(value, freedom) == pytest.approx(t.sf(value, freedom), abs=1e-11)
+        for tail in (0.025, 0.05, 0.005):
+            assert compute_t_quantile(tail, freedom) == pytest.approx(t.isf(tail, freedom), rel=1e-10)
+
+
+def test_the_exact_test_of_means_equals_that_of_scipy() -> None:
+    generator = random.Random(3)
+    right = [[generator.random() < part for _ in range(9)] for part in (0.8, 0.4)]
+    rows = np.array(right, dtype=float)
+    theirs = permutation_test(
+        (rows[0] - rows[1],), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True
+    )
+    assert compare(*map(hits, right))["ROUGE-L"].p_value == pytest.approx(theirs.pvalue)
 
 
 @EACH_METHOD
@@ -148,11 +201,29 @@ def test_native_sums_equal_the_twin(metric: Metric, corpus: Corpus) -> None:
 
     values = twin.bootstrap(rows_a, aggregate, samples=50, seed=5)
     interval = bootstrap(a, samples=50, seed=5, level=0.8)[name]
-    assert (interval.low, interval.high) == pytest.approx(twin.interval(values, 0.8), abs=1e-12)
-    paired = compare(a, b, samples=50, seed=5)[name]
-    assert paired.p_value == twin.bootstrap_p(rows_a, rows_b, aggregate, samples=50, seed=5)
-    swapped = compare(a, b, method="randomization", samples=50, seed=5)[name]
+    if len(rows_a) > 1:
+        expected = twin.interval(rows_a, aggregate, values, 0.8)
+        assert [interval.low, interval.high] == pytest.approx(expected, abs=1e-9)
+        paired = compare(a, b, method="bootstrap", samples=50, seed=5)[name]
+        expected_p = twin.bootstrap_p(rows_a, rows_b, aggregate, samples=50, seed=5)
+        assert paired.p_value == pytest.approx(expected_p, abs=1e-11)
+    if len(rows_a) > 7:
+        # The twin would take long for all swaps.
+        return
+    swapped = compare(a, b, samples=50, seed=5)[name]
     assert swapped.p_value == twin.randomization_p(rows_a, rows_b, aggregate, samples=50, seed=5)
+
+
+def test_drawn_swaps_equal_the_twin() -> None:
+    a, b = _systems(["ROUGE-L"])
+    metric = a.scores[0][0]
+    rows_a, rows_b = (report.scores[0][1].statistics.tolist() for report in (a, b))
+
+    def aggregate(row: twin.Row) -> float:
+        return float(metric.aggregate(np.array(row))[0])
+
+    found = compare(a, b, samples=50, seed=5)["ROUGE-L"]
+    assert found.p_value == twin.randomization_p(rows_a, rows_b, aggregate, samples=50, seed=5)
 
 
 def test_many_chunks_of_resamples_are_one_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +302,7 @@ def test_resamples_have_the_intervals_and_the_comparison() -> None:
     reports = _systems(["BLEU", "CIDEr-D"])
     a, b = (resample(report, samples=200, seed=3) for report in reports)
     assert {name: one.interval() for name, one in a.items()} == bootstrap(reports[0], samples=200, seed=3)
-    compared = compare(*reports, samples=200, seed=3)
+    compared = compare(*reports, method="bootstrap", samples=200, seed=3)
     assert list(compared) == list(a)
     assert {name: difference(a[name], b[name]) for name in a} == compared
 
@@ -263,8 +334,8 @@ def test_resamples_kept_in_single_precision_say_the_same() -> None:
     kept = []
     for report in reports:
         one = resample(report)["ROUGE-L"]
-        kept.append(BootstrapScore(name=one.name, score=one.score, values=one.values.astype(np.float32)))
-    single, whole = difference(kept[0], kept[1]), compare(*reports)["ROUGE-L"]
+        kept.append(replace(one, values=one.values.astype(np.float32)))
+    single, whole = difference(kept[0], kept[1]), compare(*reports, method="bootstrap")["ROUGE-L"]
     assert (single.difference, single.p_value) == (whole.difference, whole.p_value)
     assert (single.low, single.high) == pytest.approx((whole.low, whole.high), abs=1e-7)
     # Values that differ only by rounding are equal: here 1/3, and 1/3 with its last bit changed.

@@ -171,7 +171,9 @@ def test_two_systems_without_a_score_are_not_compared() -> None:
     few = References({2: REFERENCES[2]})
     a, b = (evaluate(few, Candidates({2: text}), METRICS) for text in ("two dogs", "a red dog"))
     for method in ("bootstrap", "randomization"):
-        compared = json.loads(comparison_to_json(compare(a, b, method=method, samples=20), "a", "b"))
+        compared = json.loads(
+            comparison_to_json({"all": {("a", "b"): compare(a, b, method=method, samples=20)}})
+        )
         assert compared["metrics"]["SPICE-Color"]["p_value"] is None
         assert compared["metrics"]["SPICE-Color"]["low"] is None
         assert compared["metrics"]["SPICE"]["p_value"] is not None

@@ -1,12 +1,12 @@
 """Reports as tables, JSON, CSV, Markdown, LaTeX and HTML."""
 
+from capeval.report.comparison_tables import create_comparison_table, create_pair_table, create_system_table
 from capeval.report.exporters import to_csv, to_json, to_latex, to_markdown
 from capeval.report.html import to_html
 from capeval.report.tables import (
     Cell,
     Grid,
     System,
-    create_comparison_table,
     create_image_table,
     create_score_table,
     scale_table,
@@ -18,7 +18,9 @@ __all__ = [
     "System",
     "create_comparison_table",
     "create_image_table",
+    "create_pair_table",
     "create_score_table",
+    "create_system_table",
     "scale_table",
     "to_csv",
     "to_html",

@@ -13,7 +13,7 @@ from capeval.formats.io.json import replace_nan
 from capeval.report.tables import Cell, Grid, System
 
 if TYPE_CHECKING:
-    from capeval.scoring.significance import Comparison, Interval
+    from capeval.scoring.significance import Comparison, Comparisons, Interval
 
 __all__ = [
     "comparison_to_json",
@@ -63,20 +63,36 @@ def _build_object(system: System, about: Mapping[str, str], *, per_image: bool) 
     return content
 
 
-def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str, *, benchmark: str = "") -> str:
-    """Return an object with the systems' names, the comparisons, and any benchmark and notes."""
-    metrics = {name: _replace_nan(each) for name, each in comparisons.items()}
+def comparison_to_json(
+    compared: Mapping[str, Mapping[tuple[str, str], Comparisons]], *, benchmark: str = ""
+) -> str:
+    """Return the comparisons of systems.
+
+    One pair without subsets is an object with the systems' names, the comparisons, and any benchmark and
+    notes. Several pairs are a list of such objects under `comparisons`.
+
+    Args:
+        compared: The comparisons of pairs of systems (`compare_systems`), by the name of a subset.
+        benchmark: The name of the benchmark; empty for none.
+    """
     about = {"benchmark": benchmark} if benchmark else {}
-    content: dict[str, Any] = {"systems": {"a": a, "b": b}, **about, "metrics": metrics}
-    notes = getattr(comparisons, "notes", ())
-    if notes:
-        content["notes"] = list(notes)
-    return _dump_json(content, lines=True)
+    objects = [
+        {
+            "systems": {"a": a, "b": b},
+            **({"subset": subset} if len(compared) > 1 else {}),
+            **about,
+            "metrics": {name: _replace_nan(each) for name, each in comparisons.items()},
+            **({"notes": list(comparisons.notes)} if comparisons.notes else {}),
+        }
+        for subset, pairs in compared.items()
+        for (a, b), comparisons in pairs.items()
+    ]
+    return _dump_json(objects[0] if len(objects) == 1 else {"comparisons": objects}, lines=True)
 
 
 def _replace_nan(made: Interval | Comparison) -> dict[str, Any]:
     """Return the fields, with None for NaN; `higher_is_better` only if it is false."""
-    numbers = {name: replace_nan(value) for name, value in asdict(made).items()}
+    numbers: dict[str, Any] = {name: replace_nan(value) for name, value in asdict(made).items()}
     if numbers.get("higher_is_better"):
         del numbers["higher_is_better"]
     return numbers
@@ -209,6 +225,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
+    "\N{DAGGER}": r"$^\dagger$",
     ">": r"\textgreater{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
@@ -249,7 +266,16 @@ def format_cell_parts(cell: Cell) -> tuple[str, ...]:
         return ("" if cell.value is None else escape_controls(str(cell.value)),)
     if math.isnan(cell.value):
         return (_NO_NUMBER,)
-    number = f"{cell.value:.{cell.digits}f}"
-    if cell.low is None:
+    if cell.text:
+        return (cell.text,)
+    number = _format_number(cell.value, cell.digits) + cell.mark
+    if cell.low is None or cell.high is None:
         return (number,)
-    return number, f"[{cell.low:.{cell.digits}f}, {cell.high:.{cell.digits}f}]"
+    ends = (_format_number(end, cell.digits) for end in (cell.low, cell.high))
+    return number, f"[{', '.join(ends)}]"
+
+
+def _format_number(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    # A small negative number is displayed as 0, without a sign.
+    return text.removeprefix("-") if float(text) == 0 else text

@@ -12,13 +12,12 @@ from capeval.errors import MismatchError
 from capeval.scoring.report import TIMES_100, Replay, Report
 
 if TYPE_CHECKING:
-    from capeval.scoring.significance import Comparison, Interval
+    from capeval.scoring.significance import Interval
 
 __all__ = [
     "Cell",
     "Grid",
     "System",
-    "create_comparison_table",
     "create_image_table",
     "create_score_table",
     "scale_table",
@@ -56,6 +55,8 @@ class Cell:
         high: The upper end of the interval.
         best: Whether the number is the best in its column.
         digits: The number of displayed decimals.
+        text: The displayed text instead of the number, such as `<0.001`; empty to display the number.
+        mark: Text after the number, such as a dagger.
     """
 
     value: ImageId | float | None
@@ -63,6 +64,8 @@ class Cell:
     high: float | None = None
     best: bool = False
     digits: int = 3
+    text: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,42 +212,6 @@ def create_image_table(systems: Sequence[System]) -> Grid:
     return Grid(columns=("System", "image_id", *names), rows=tuple(rows), notes=notes)
 
 
-def create_comparison_table(
-    comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()
-) -> Grid:
-    """Create a table that compares two systems, with one row per score.
-
-    Args:
-        comparisons: The comparison of each score by name.
-        a: The name of the first system.
-        b: The name of the second system.
-        notes: Footnotes of the table, such as the `notes` of a report.
-
-    Example:
-        >>> from capeval import evaluate
-        >>> from capeval.report import create_comparison_table
-        >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
-        >>> ours = evaluate(references, {1: "A big red bus.", 2: "Two dogs."}, ["ROUGE-1"])
-        >>> baseline = evaluate(references, {1: "A red bus.", 2: "Two dogs."}, ["ROUGE-1"])
-        >>> grid = create_comparison_table(ours.compare(baseline), "Transformer", "Baseline")
-        >>> grid.columns
-        ('Metric', 'Transformer', 'Baseline', 'Difference', 'p-value')
-        >>> [cell.value for cell in grid.rows[0][:4]]
-        ['ROUGE-1', 0.75, 0.625, 0.125]
-    """
-    rows = tuple(
-        (
-            Cell(value=name),
-            Cell(value=each.a, best=each.better == "a"),
-            Cell(value=each.b, best=each.better == "b"),
-            Cell(value=each.difference, low=each.low, high=each.high, digits=4),
-            Cell(value=each.p_value, digits=4),
-        )
-        for name, each in comparisons.items()
-    )
-    return Grid(columns=("Metric", a, b, "Difference", "p-value"), rows=rows, notes=tuple(notes))
-
-
 def scale_table(grid: Grid) -> Grid:
     """Return a table with scores times 100, as papers often print them, with two decimals less.
 
@@ -263,7 +230,7 @@ def scale_table(grid: Grid) -> Grid:
     """
     rows = tuple(
         tuple(
-            cell if name == "p-value" else _scale_cell(cell)
+            cell if name.startswith("p-value") else _scale_cell(cell)
             for name, cell in zip(grid.columns, row, strict=True)
         )
         for row in grid.rows

@@ -192,7 +192,7 @@ class Report:
         self,
         other: Report,
         *,
-        method: Method = "bootstrap",
+        method: Method = "randomization",
         samples: int = 1000,
         level: float = 0.95,
         seed: int = 0,
@@ -201,7 +201,7 @@ class Report:
 
         Args:
             other: The report of the other system, with the same references, metrics and options.
-            method: `bootstrap` or `randomization`.
+            method: `randomization` or `bootstrap`.
             samples: The number of resamples.
             level: The confidence level of the intervals, between 0 and 1.
             seed: The seed of the resamples; the same seed gives the same numbers.

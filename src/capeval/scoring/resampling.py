@@ -11,7 +11,19 @@ from capeval._internal.random import draw_resample_counts, make_generator
 from capeval.data.scores import FloatArray
 from capeval.metrics.base import Metric
 
-__all__ = ["chunk_sizes", "draw_resamples", "draw_swaps", "score_corpus", "score_resamples", "score_swaps"]
+__all__ = [
+    "MOST_EXACT",
+    "chunk_sizes",
+    "draw_resamples",
+    "draw_swaps",
+    "list_swaps",
+    "score_corpus",
+    "score_resamples",
+    "score_swaps",
+]
+
+MOST_EXACT = 16
+"""The largest number of images for which all swaps are listed, 65,536."""
 
 # The weights of resamples are computed in chunks of this many numbers (16 MB).
 _CHUNK = 2_000_000
@@ -27,6 +39,12 @@ def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Yield chunks of random swaps: 1 for images with swapped candidates, else 0."""
     rng = make_generator(seed, 1)
     return _draw_weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
+
+
+def list_swaps(images: int) -> Iterator[FloatArray]:
+    """Yield all swaps of at most `MOST_EXACT` images: 1 for images with swapped candidates, else 0."""
+    places = np.arange(images)
+    yield (np.arange(2**images)[:, None] >> places & 1).astype(np.float64)
 
 
 def chunk_sizes(images: int, samples: int) -> Iterator[int]:

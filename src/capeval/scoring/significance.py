@@ -7,24 +7,35 @@ scored again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, get_args
+from math import isnan, nan
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from capeval._internal.notebook_html import html_table
-from capeval._internal.validation import validate_choice, validate_integer, validate_level
+from capeval._internal.validation import validate_choice, validate_level
 from capeval.data.captions import ImageId, find_rows
-from capeval.data.scores import FloatArray, Scores
+from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, UnscoredWarning
 from capeval.errors.messages import format_score
 from capeval.metrics.base import Metric
+from capeval.scoring.bootstrap import (
+    BootstrapScore,
+    Interval,
+    Resampler,
+    SystemScores,
+    bootstrap,
+    check_resampling,
+    resample,
+)
+from capeval.scoring.intervals import compute_interval, correct_p_value, drop_nan
 from capeval.scoring.resampling import (
-    chunk_sizes,
+    MOST_EXACT,
     draw_resamples,
     draw_swaps,
+    list_swaps,
     score_corpus,
     score_resamples,
     score_swaps,
@@ -39,58 +50,21 @@ __all__ = [
     "SystemScores",
     "bootstrap",
     "compare",
+    "describe_test",
     "difference",
+    "format_p_value",
     "resample",
 ]
 
 Method = Literal["bootstrap", "randomization"]
 
-
-class SystemScores(Protocol):
-    """Scores of one system, such as a `Report`."""
-
-    @property
-    def image_ids(self) -> tuple[ImageId, ...]:
-        """The image of each row of statistics."""
-
-    @property
-    def corpus(self) -> Mapping[str, float]:
-        """The corpus scores by name."""
-
-    @property
-    def scores(self) -> tuple[tuple[Metric, Scores], ...]:
-        """Each metric with its `Scores`."""
-
-    @property
-    def unscored(self) -> Mapping[str, UnscoredWarning]:
-        """The images that a metric could not score, by the metric's key."""
-
+FEW_IMAGES = 30
+"""With fewer images, intervals and tests are unreliable."""
 
 # Smaller differences, relative to the scores, can result from the order of summation.
 _ROUNDING = 1e-12
 # The same limit for scores in single precision.
 _SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A corpus score and its bootstrap interval.
-
-    Attributes:
-        score: The score of all images.
-        low: The lower end of the interval.
-        high: The upper end of the interval.
-        level: The confidence level, between 0 and 1.
-        samples: The number of resamples.
-        seed: The seed of the resamples.
-    """
-
-    score: float
-    low: float
-    high: float
-    level: float
-    samples: int
-    seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +79,17 @@ class Comparison:
         low: The lower end of the paired bootstrap interval of the difference.
         high: The upper end of the interval.
         p_value: The two-sided p-value under the null hypothesis of no difference.
+        smallest_p_value: The smallest p-value that the test can return for this number of images and
+            resamples.
+        detectable: Larger differences would be significant at the level of the interval, with the variation
+            of these images; NaN if no difference can be significant.
         method: The test of the p-value, `bootstrap` or `randomization`.
         level: The confidence level of the interval, between 0 and 1.
         samples: The number of resamples.
         seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
+        is_exact: Whether the test used all possible swaps of the images, without random draws.
+        corrected_p_value: The p-value corrected for the number of compared pairs; None without correction.
     """
 
     name: str
@@ -119,11 +99,15 @@ class Comparison:
     low: float
     high: float
     p_value: float
+    smallest_p_value: float
+    detectable: float
     method: Method
     level: float
     samples: int
     seed: int
     higher_is_better: bool = True
+    is_exact: bool = False
+    corrected_p_value: float | None = None
 
     @property
     def better(self) -> Literal["a", "b"] | None:
@@ -131,12 +115,19 @@ class Comparison:
         a, b = (self.a, self.b) if self.higher_is_better else (-self.a, -self.b)
         return "a" if a > b else "b" if b > a else None
 
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value, corrected if possible, is at most 1 minus the level of the interval."""
+        p_value = self.p_value if self.corrected_p_value is None else self.corrected_p_value
+        return p_value <= 1 - self.level + _ROUNDING
+
 
 class Comparisons(dict[str, Comparison]):
     """The comparison of each score by name, displayed as a table.
 
     Attributes:
-        notes: One sentence per reason for excluding images from the comparison of a score.
+        notes: Sentences on images that were excluded from the comparison of a score, and on too few images.
+        few_notes: Those on too few images.
 
     Example:
         >>> from capeval import evaluate
@@ -149,10 +140,12 @@ class Comparisons(dict[str, Comparison]):
         (['ROUGE-1'], 'a')
         >>> comparisons
         a - b
-        ROUGE-1  0.833  0.500  +0.3333 [+0.0000, +0.5000]  0.0679
+        ROUGE-1  0.833  0.500  +0.3333 [+0.0000, +0.5000]  0.5000
+        Only 3 images: with fewer than 30, intervals and tests are unreliable.
     """
 
     notes: tuple[str, ...] = ()
+    few_notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
@@ -168,224 +161,75 @@ class Comparisons(dict[str, Comparison]):
                 format_score(each.a),
                 format_score(each.b),
                 f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]",
-                f"{each.p_value:.4f}",
+                format_p_value(each),
             )
             for name, each in self.items()
         ]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BootstrapScore:
-    """A corpus score and its bootstrap replicates.
-
-    With the same number of images, in the same order, and the same seed, the resamples are the same for every
-    system. `difference` can therefore compare the `values` of two systems, also later. If the values are
-    stored as `float32`, differences below its precision count as 0.
-
-    Attributes:
-        name: The name of the score.
-        score: The score of all images.
-        values: The score of each resample.
-        seed: The seed of the resamples.
-        higher_is_better: Whether a higher score is better.
+def format_p_value(comparison: Comparison) -> str:
+    """Format a p-value with four decimals, or as `<0.001` if it is the smallest of a random test.
 
     Example:
         >>> from capeval import evaluate
-        >>> from capeval.scoring.significance import resample
-        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
-        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
-        >>> score = resample(report, samples=1000)["ROUGE-1"]
-        >>> score.score, len(score.values)
-        (0.5, 1000)
-        >>> interval = score.interval(level=0.9)
-        >>> round(interval.low, 3), round(interval.high, 3)
-        (0.167, 0.833)
-    """
-
-    name: str
-    score: float
-    values: FloatArray | NDArray[np.float32]
-    seed: int = 0
-    higher_is_better: bool = True
-
-    def interval(self, *, level: float = 0.95) -> Interval:
-        """Return the percentile bootstrap interval.
-
-        Raises:
-            OptionError: `level` is not a number between 0 and 1.
-        """
-        validate_level("level", level)
-        low, high = _compute_interval(self.values.astype(np.float64, copy=False), level)
-        return Interval(
-            score=self.score,
-            low=low,
-            high=high,
-            level=level,
-            samples=len(self.values),
-            seed=self.seed,
-        )
-
-
-def resample(
-    report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
-) -> dict[str, BootstrapScore]:
-    """Compute the corpus scores of bootstrap resamples (Efron 1979).
-
-    Images are drawn with replacement. All scores share the same resamples, and the values of a score do not
-    depend on the other metrics in the report. Document frequencies are not resampled: they are always counted
-    in all references.
-
-    Args:
-        report: The scores of a system.
-        samples: The number of resamples.
-        seed: The seed of the resamples; the same seed gives the same values.
-        images: The images to draw from, such as a subset; all by default.
-
-    Returns:
-        Each corpus score with its values, by name, in the order of the report.
-
-    Raises:
-        CaptionError: `images` contains something other than image ids.
-        MismatchError: The report has no scores for one of the images.
-        OptionError: An option has an invalid value.
-
-    Example:
-        The scores of the images are 1, 0.5 and 0. Each resample is the mean of three draws of them:
-
-        >>> from capeval import evaluate
-        >>> from capeval.scoring.significance import resample
-        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
-        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
-        >>> score = resample(report, samples=4)["ROUGE-1"]
-        >>> score.score, score.values.round(3).tolist()
-        (0.5, [0.333, 1.0, 1.0, 0.167])
-    """
-    _check_options(samples, seed)
-    return _resample_scores(report, images, seed, lambda count: draw_resamples(count, samples, seed))
-
-
-class Resampler:
-    """A faster `resample` that draws the resamples once for any number of reports.
-
-    The resamples are stored for each number of images, with one byte per image and resample.
-
-    Args:
-        samples: The number of resamples.
-        seed: The seed of the resamples; the same seed gives the same values.
-
-    Raises:
-        OptionError: An option has an invalid value.
-
-    Example:
-        >>> from capeval import evaluate
-        >>> from capeval.scoring.significance import Resampler
+        >>> from capeval.scoring.significance import compare, format_p_value
         >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
         >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
         >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
-        >>> resampler = Resampler(samples=4)
-        >>> [resampler.resample(report)["ROUGE-1"].values.round(3).tolist() for report in (a, b)]
-        [[0.667, 1.0, 1.0, 0.833], [0.167, 1.0, 1.0, 0.333]]
+        >>> format_p_value(compare(a, b)["ROUGE-1"])
+        '0.5000'
     """
-
-    def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
-        _check_options(samples, seed)
-        self.samples = samples
-        self.seed = seed
-        self._drawn: dict[int, NDArray[np.uint8]] = {}
-
-    def resample(
-        self, report: SystemScores, *, images: Iterable[ImageId] | None = None
-    ) -> dict[str, BootstrapScore]:
-        """Compute the corpus scores of a report's resamples, like `resample`.
-
-        Args:
-            report: The scores of a system.
-            images: The images to draw from, such as a subset; all by default.
-
-        Raises:
-            CaptionError: `images` contains something other than image ids.
-            MismatchError: The report has no scores for one of the images.
-            OptionError: `images` is not a list, or it is empty.
-        """
-        return _resample_scores(report, images, self.seed, self._draw)
-
-    def _draw(self, images: int) -> Iterator[FloatArray]:
-        if images not in self._drawn:
-            # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
-            drawn = np.empty((self.samples, images), np.uint8)
-            start = 0
-            for rows in draw_resamples(images, self.samples, self.seed):
-                drawn[start : start + len(rows)] = rows
-                start += len(rows)
-            self._drawn[images] = drawn
-        start = 0
-        # The chunks are the same as in `resample`, so that sums are bit-identical.
-        for size in chunk_sizes(images, self.samples):
-            yield self._drawn[images][start : start + size].astype(np.float64)
-            start += size
+    if isnan(comparison.p_value):
+        return "-"
+    if not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
+        return f"<{comparison.smallest_p_value:.4f}".rstrip("0")
+    return f"{comparison.p_value:.4f}"
 
 
-def bootstrap(
-    report: SystemScores,
-    *,
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-    images: Iterable[ImageId] | None = None,
-) -> dict[str, Interval]:
-    """Compute percentile bootstrap intervals of the corpus scores, with `resample`.
-
-    Args:
-        report: The scores of a system.
-        samples: The number of resamples.
-        level: The confidence level of the intervals, between 0 and 1.
-        seed: The seed of the resamples; the same seed gives the same intervals.
-        images: The images to draw from, such as a subset; all by default.
-
-    Returns:
-        The interval of each corpus score, by name, in the order of the report.
-
-    Raises:
-        CaptionError: `images` contains something other than image ids.
-        MismatchError: The report has no scores for one of the images.
-        OptionError: An option has an invalid value.
+def describe_test(comparison: Comparison) -> str:
+    """Return a sentence on the test of a p-value, for footnotes.
 
     Example:
-        The scores of the images are 1, 0.5 and 0:
-
         >>> from capeval import evaluate
-        >>> from capeval.scoring.significance import bootstrap
+        >>> from capeval.scoring.significance import compare, describe_test
         >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
-        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
-        >>> interval = bootstrap(report)["ROUGE-1"]
-        >>> interval.score, round(interval.low, 3), round(interval.high, 3)
-        (0.5, 0.0, 1.0)
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> describe_test(compare(a, b)["ROUGE-1"])
+        'p-value: exact paired randomization of the captions of each image; the smallest possible is 0.25.'
     """
-    validate_level("level", level)
-    resampled = resample(report, samples=samples, seed=seed, images=images)
-    return {name: score.interval(level=level) for name, score in resampled.items()}
+    smallest = f"the smallest possible is {comparison.smallest_p_value:.2g}."
+    drawn = f"({comparison.samples:,} samples, seed {comparison.seed})"
+    if comparison.method == "bootstrap":
+        return f"p-value: paired bootstrap of the images {drawn}; {smallest}"
+    if comparison.is_exact:
+        return f"p-value: exact paired randomization of the captions of each image; {smallest}"
+    return f"p-value: paired randomization of the captions of each image {drawn}; {smallest}"
 
 
 def compare(
     a: SystemScores,
     b: SystemScores,
     *,
-    method: Method = "bootstrap",
+    method: Method = "randomization",
     samples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
+    images: Iterable[ImageId] | None = None,
 ) -> Comparisons:
     """Test whether two systems differ, with their scores paired by image.
 
+    `randomization` is the paired randomization test (Noreen 1989; Riezler and Maxwell 2005): the candidates
+    of each image are swapped between the systems with probability 1/2. With up to 16 images, the test is
+    exact: all swaps are listed, and with `d*` the difference after a swap, `p` is the share of swaps with
+    `|d*| >= |d|`. With more images, swaps are drawn, and `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
+
     `bootstrap` is the two-sided paired bootstrap (Koehn 2004): with `d*` the difference in a resample,
-    `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. This p-value is the level at which
-    the percentile interval starts to include 0 (Efron and Tibshirani 1993).
+    `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1, corrected for the number of images.
+    This p-value is the level at which the interval starts to include 0 (Efron and Tibshirani 1993).
 
-    `randomization` is approximate randomization (Riezler and Maxwell 2005): the candidates of each image are
-    swapped between the systems with probability 1/2, and `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
-
-    With both methods the interval is the paired bootstrap interval. P-values are not corrected for multiple
-    comparisons.
+    With both methods the interval is the paired bootstrap interval with expanded quantiles. P-values are not
+    corrected for multiple comparisons.
 
     If a metric could not score an image for one of the systems, the image is excluded for both: the scores,
     differences and p-values of that metric are computed from the other images.
@@ -393,16 +237,19 @@ def compare(
     Args:
         a: The scores of the first system.
         b: The scores of the second system, with the same references, metrics and options.
-        method: `bootstrap` or `randomization`.
+        method: `randomization` or `bootstrap`.
         samples: The number of resamples.
         level: The confidence level of the interval, between 0 and 1.
         seed: The seed of the resamples; the same seed gives the same numbers.
+        images: The images to compare, such as a subset; all by default.
 
     Returns:
         The comparison of each corpus score, by name, in the order of `a`.
 
     Raises:
-        MismatchError: The two reports differ in images, references, metrics or options.
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The two reports differ in images, references, metrics or options, or have no scores for
+            one of the images.
         OptionError: An option has an invalid value.
 
     Example:
@@ -416,19 +263,25 @@ def compare(
         >>> comparison = compare(a, b)["ROUGE-1"]
         >>> round(comparison.difference, 3), round(comparison.low, 3), round(comparison.high, 3)
         (0.333, 0.0, 0.5)
-        >>> comparison.better, round(comparison.p_value, 3)
-        ('a', 0.068)
+        >>> comparison.better, comparison.p_value, comparison.smallest_p_value
+        ('a', 0.5, 0.25)
     """
     validate_choice("method", method, get_args(Method))
-    _check_options(samples, seed)
+    check_resampling(samples, seed)
     validate_level("level", level)
     metrics, first, second = _pair_statistics(a, b)
-    images, count = len(a.image_ids), len(metrics)
+    units, count = len(a.image_ids), len(metrics)
+    if images is not None:
+        rows = find_rows(a.image_ids, images, "'images'")
+        first, second = ([each[rows] for each in part] for part in (first, second))
+        units = len(rows)
     exclusions = _list_exclusions(a, b)
     scores_a, scores_b = (
-        (score_corpus(metrics, first), score_corpus(metrics, second)) if exclusions else (a.corpus, b.corpus)
+        (score_corpus(metrics, first), score_corpus(metrics, second))
+        if exclusions or images is not None
+        else (a.corpus, b.corpus)
     )
-    values = score_resamples([*metrics, *metrics], [*first, *second], draw_resamples(images, samples, seed))
+    values = score_resamples([*metrics, *metrics], [*first, *second], draw_resamples(units, samples, seed))
     comparisons = Comparisons(
         (
             name,
@@ -440,6 +293,7 @@ def compare(
                         values=values[:, i],
                         seed=seed,
                         higher_is_better=metric.higher_is_better,
+                        units=units,
                     )
                     for scores, values in ((scores_a, values_a), (scores_b, values_b))
                 ),
@@ -449,14 +303,23 @@ def compare(
         for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
         for i, name in enumerate(metric.names)
     )
-    comparisons.notes = exclusions
+    comparisons.few_notes = _warn_about_few(units)
+    comparisons.notes = (*exclusions, *comparisons.few_notes)
     if method == "randomization":
-        swapped = score_swaps(metrics, first, second, draw_swaps(images, samples, seed))
-        for metric, null_differences in zip(metrics, swapped, strict=True):
+        is_exact = units <= MOST_EXACT
+        swaps = list_swaps(units) if is_exact else draw_swaps(units, samples, seed)
+        swapped = score_swaps(metrics, first, second, swaps)
+        for metric, differences in zip(metrics, swapped, strict=True):
             for i, name in enumerate(metric.names):
-                p_value = _compute_randomization_p(null_differences[:, i], comparisons[name])
-                comparisons[name] = replace(comparisons[name], p_value=p_value, method=method)
+                comparisons[name] = _randomize(comparisons[name], differences[:, i], is_exact=is_exact)
     return comparisons
+
+
+def _warn_about_few(images: int) -> tuple[str, ...]:
+    if images >= FEW_IMAGES:
+        return ()
+    count = "1 image" if images == 1 else f"{images:,} images"
+    return (f"Only {count}: with fewer than {FEW_IMAGES}, intervals and tests are unreliable.",)
 
 
 def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> Comparison:
@@ -470,7 +333,7 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
         level: The confidence level of the interval, between 0 and 1.
 
     Raises:
-        MismatchError: The two differ in score, number of resamples or seed.
+        MismatchError: The two differ in score, number of resamples, seed or number of units.
         OptionError: `level` is not a number between 0 and 1.
 
     Example:
@@ -482,64 +345,38 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
         >>> first, second = (resample(report)["ROUGE-1"] for report in (a, b))
         >>> comparison = difference(first, second)
         >>> round(comparison.difference, 3), round(comparison.p_value, 3)
-        (0.333, 0.068)
+        (0.333, 0.275)
     """
     validate_level("level", level)
-    if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
+    if (a.name, len(a.values), a.seed, a.units) != (b.name, len(b.values), b.seed, b.units):
         both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
         raise MismatchError(f"resampled scores must have the same name, samples and seed (got {both})")
     first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
-    low, high = _compute_interval(first - second, level)
+    low, high = compute_interval(first - second, level, units=a.units)
     exact = all(part.values.dtype == np.float64 for part in (a, b))
-    rounding = _ROUNDING if exact else _SINGLE_ROUNDING
+    rounding = (_ROUNDING if exact else _SINGLE_ROUNDING) * (abs(a.score) + abs(b.score))
+    p_value, smallest = (
+        each if a.units is None or isnan(each) else correct_p_value(each, a.units)
+        for each in (_compute_bootstrap_p(first - second, rounding), min(1.0, 2 / (len(first) + 1)))
+    )
+    found = a.score - b.score
     return Comparison(
         name=a.name,
         a=a.score,
         b=b.score,
-        difference=a.score - b.score,
+        difference=found,
         low=low,
         high=high,
-        p_value=_compute_bootstrap_p(first - second, rounding * (abs(a.score) + abs(b.score))),
+        p_value=p_value,
+        smallest_p_value=smallest,
+        # A larger difference would move the interval away from 0.
+        detectable=nan if smallest > 1 - level else max(found - low, high - found),
         method="bootstrap",
         level=level,
         samples=len(first),
         seed=a.seed,
         higher_is_better=a.higher_is_better,
     )
-
-
-def _check_options(samples: object, seed: object) -> None:
-    validate_integer("samples", samples, 1)
-    validate_integer("seed", seed, 0)
-
-
-def _resample_scores(
-    report: SystemScores,
-    images: Iterable[ImageId] | None,
-    seed: int,
-    weights: Callable[[int], Iterator[FloatArray]],
-) -> dict[str, BootstrapScore]:
-    """Resample the scores of a report; `weights` draws resamples of N images."""
-    metrics = [metric for metric, _ in report.scores]
-    statistics = [scores.statistics for _, scores in report.scores]
-    count = len(report.image_ids)
-    if images is not None:
-        rows = find_rows(report.image_ids, images, "'images'")
-        statistics, count = [each[rows] for each in statistics], len(rows)
-    resampled = {}
-    for metric, own, values in zip(
-        metrics, statistics, score_resamples(metrics, statistics, weights(count)), strict=True
-    ):
-        scores = metric.aggregate(own.sum(axis=0))
-        for i, name in enumerate(metric.names):
-            resampled[name] = BootstrapScore(
-                name=name,
-                score=float(scores[i]),
-                values=values[:, i],
-                seed=seed,
-                higher_is_better=metric.higher_is_better,
-            )
-    return resampled
 
 
 def _pair_statistics(
@@ -587,34 +424,37 @@ def _list_exclusions(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
     )
 
 
-def _drop_nan(values: FloatArray) -> FloatArray:
-    """Return the values that are not NaN.
-
-    A resample without tuples of a SPICE category has no score.
-    """
-    return values[~np.isnan(values)]
-
-
-def _compute_interval(values: FloatArray, level: float) -> tuple[float, float]:
-    values = _drop_nan(values)
-    if not values.size:
-        return np.nan, np.nan
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 def _compute_bootstrap_p(differences: FloatArray, rounding: float) -> float:
-    differences = _drop_nan(differences)
+    differences = drop_nan(differences)
     if not differences.size:
-        return np.nan
+        return nan
     beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
-def _compute_randomization_p(differences: FloatArray, observed: Comparison) -> float:
-    differences = _drop_nan(differences)
+def _randomize(comparison: Comparison, differences: FloatArray, *, is_exact: bool) -> Comparison:
+    """Return the comparison with the p-value of the randomization test.
+
+    Args:
+        comparison: The comparison by bootstrap.
+        differences: The difference after each swap.
+        is_exact: Whether these are all swaps, including the identity.
+    """
+    differences = np.abs(drop_nan(differences))
     if not differences.size:
-        return np.nan
-    rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))
-    extreme = int((np.abs(differences) >= abs(observed.difference) - rounding).sum())
-    return (extreme + 1) / (len(differences) + 1)
+        return replace(comparison, p_value=nan, smallest_p_value=nan, detectable=nan, method="randomization")
+    rounding = _ROUNDING * (abs(comparison.a) + abs(comparison.b))
+    extreme = int((differences >= abs(comparison.difference) - rounding).sum())
+    # All swaps include the observed difference and its opposite; drawn swaps are joined by the observed one.
+    added, fewest = (0, 2) if is_exact else (1, 0)
+    total = len(differences) + added
+    most = int((1 - comparison.level) * total + _ROUNDING) - added
+    is_detectable = fewest <= most < len(differences)
+    return replace(
+        comparison,
+        p_value=(extreme + added) / total,
+        smallest_p_value=min(1.0, max(fewest, added) / total),
+        detectable=float(np.sort(differences)[-most - 1]) if is_detectable else nan,
+        method="randomization",
+        is_exact=is_exact,
+    )

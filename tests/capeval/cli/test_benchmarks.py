@@ -150,7 +150,7 @@ def test_the_citation_needs_no_results(shell: Shell) -> None:
             ("score", "-t", "nocaps-val", "a.json"),
             "run `capeval data add nocaps-val nocaps_val_4500_captions.json`",
         ),
-        (("compare", "-t", "coco-val2014", "a.json"), "Missing argument 'B'"),
+        (("compare", "-t", "coco-val2014", "a.json"), "two or more result files (got 1)"),
         (("check", "a.json", "-r", "b.json", "-t", "coco-val2014"), "can't be combined"),
         (("data", "add", "nocaps", "a.json"), "unknown benchmark 'nocaps'; did you mean 'nocaps-val'?"),
         (("data", "add", "coco-val2014", "a.json"), "coco-val2014 needs no file"),

@@ -63,7 +63,9 @@ def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[b
 
 def output(*arguments: str | Path, **options: Any) -> str:
     done = run(*arguments, **options)
-    assert (done.returncode, done.stderr) == (0, b"")
+    # Comparisons of the few images of these tests print a warning.
+    errors = [line for line in done.stderr.splitlines() if not line.startswith(b"capeval: warning: Only ")]
+    assert (done.returncode, errors) == (0, [])
     return done.stdout.decode()
 
 
@@ -339,10 +341,12 @@ def test_devices_are_written_to_and_stay(files: Path) -> None:
 
 
 def test_compare(files: Path) -> None:
-    assert "difference A - B" in " ".join(output("compare", "--help").split())
+    assert "The first system is compared with each of the others" in " ".join(
+        output("compare", "--help").split()
+    )
     paths = [files / f"{name}.json" for name in ("references", "a", "b")]
     table = output("compare", *paths, "--samples", "50", "-m", "CIDEr-D")
-    assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "p-value"]
+    assert table.split("\n")[0].split() == ["Metric", "a", "b", "Difference", "Detectable", "p-value"]
     assert "6 images, 3 references each (references.json).\nCOCO papers report CIDEr-D" in table
     compared = json.loads(
         output("compare", *paths, "--samples", "50", "-f", "json", "--method", "randomization")
@@ -351,6 +355,40 @@ def test_compare(files: Path) -> None:
     cider = compared["metrics"]["CIDEr-D"]
     assert cider["difference"] == cider["a"] - cider["b"] > 0
     assert cider["method"] == "randomization"
+
+
+def test_compare_several_systems(files: Path) -> None:
+    third = [{**row, "caption": "a bus"} for row in A]
+    (files / "c.json").write_text(json.dumps(third))
+    paths = [files / f"{name}.json" for name in ("references", "a", "b", "c")]
+    options = ("-m", "ROUGE-L,CIDEr-D", "--samples", "50")
+    done = run("compare", *paths, *options)
+    warning = b"capeval: warning: Only 6 images: with fewer than 30, intervals and tests are unreliable.\n"
+    assert (done.returncode, done.stderr) == (0, warning)
+    table = done.stdout.decode()
+    rows = [line.split()[:3] for line in table.splitlines()[2:6]]
+    assert rows == [[name, "a", other] for name in ("ROUGE-L", "CIDEr-D") for other in ("b", "c")]
+    assert "Significance: Holm-corrected for 2 pairs of each score." in table
+    found = json.loads(output("compare", *paths, *options, "--all-pairs", "-f", "json"))["comparisons"]
+    assert [list(each["systems"].values()) for each in found] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    p_values = [each["metrics"]["CIDEr-D"] for each in found]
+    assert all(each["corrected_p_value"] >= each["p_value"] for each in p_values)
+    latex = output("compare", *paths, *options, "--layout", "systems", "-f", "latex", "--scale", "100")
+    assert [line.split(" & ")[0] for line in latex.splitlines()[5:8]] == ["a", "b", "c"]
+    (files / "subset.json").write_text(json.dumps({"odd": [1, 3, 5]}))
+    table = output("compare", *paths[:3], *options, "--subset", files / "subset.json")
+    assert [line.split()[0] for line in table.splitlines()[:6]] == [
+        "Images",
+        "─" * len(table.splitlines()[1]),
+        "all",
+        "all",
+        "odd",
+        "odd",
+    ]
+    message = refusal("compare", *paths[:2])
+    assert "a comparison needs two or more result files (got 1)" in message
+    message = refusal("compare", *paths, "--subset", files / "subset.json", "--layout", "systems")
+    assert "--layout systems and --subset can't be combined" in message
 
 
 def test_check_accepts_a_submission(files: Path) -> None:
@@ -637,8 +675,10 @@ def test_scores_times_100(files: Path) -> None:
     for command in commands:
         message = refusal(*command, "--scale", "100", "-f", "json")
         assert "--scale applies to the formats table, markdown and latex (got json)" in message
-    text = output("compare", *paths, files / "b.json", "-m", "ROUGE-L", "--method", "randomization")
-    assert "p-value: paired approximate randomization (1,000 samples, seed 0)." in text
+    text = output("compare", *paths, files / "b.json", "-m", "ROUGE-L")
+    assert "p-value: exact paired randomization of the captions of each image" in text
+    text = output("compare", *paths, files / "b.json", "-m", "ROUGE-L", "--method", "bootstrap")
+    assert "p-value: paired bootstrap of the images (1,000 samples, seed 0);" in text
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
@@ -22,65 +25,171 @@ from capeval.cli.toolkit.options import (
     create_tokenizer,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.data.captions import ImageId
+    from capeval.report import Grid
+    from capeval.report.comparison_tables import Pairs
+    from capeval.scoring.report import Report
 
 __all__ = ["EXAMPLES", "run"]
 
 EXAMPLES = examples(
     "capeval compare references.json a.json b.json",
     "capeval compare -t coco-karpathy-test a.json b.json",
-    "capeval compare references.json a.json b.json --method randomization --samples 10000",
+    "capeval compare references.json ours.json baseline.json other.json --all-pairs",
+    "capeval compare references.json a.json b.json --subset domains.json --samples 10000",
+    "capeval compare references.json a.json b.json c.json --layout systems --format latex --scale 100",
 )
 
 
-PairedTest = Literal["bootstrap", "randomization"]
-_TESTS = {"bootstrap": "bootstrap", "randomization": "approximate randomization"}
+PairedTest = Literal["randomization", "bootstrap"]
+Layout = Literal["pairs", "systems"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """Options of `capeval compare`, except those of the evaluator."""
+
+    all_pairs: Annotated[
+        bool, Option(help="Compare all pairs of systems, not only the first with the others.")
+    ] = False
+    subset: Annotated[
+        Path | None, Option(help="JSON file of subsets (names to image ids) to compare separately.")
+    ] = None
+    method: Annotated[PairedTest, Option(help="Paired test.")] = "randomization"
+    samples: Samples = 1000
+    level: Level = 0.95
+    seed: Seed = 0
+    layout: Annotated[
+        Layout, Option(help="One row per pair and score, or a table for papers with one row per system.")
+    ] = "pairs"
+    form: FormatOption = "table"
+    scale: Scale = "1"
+    output: Output = None
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale, self.form)
+        if self.layout == "systems" and self.subset is not None:
+            raise OptionError("--layout systems and --subset can't be combined")
 
 
 def run(
     references: ReferencesOrBenchmark,
-    a: Annotated[Path, Argument(help="Results of the first system.")],
-    b: Annotated[Path, Argument(help="Results of the second system.")],
+    results: Annotated[list[Path], Argument(help="Result files of two or more systems.")],
     *,
-    options: EvaluationOptions,
+    evaluation: EvaluationOptions,
     benchmark: BenchmarkName = None,
-    method: Annotated[PairedTest, Option(help="Paired test.")] = "bootstrap",
-    samples: Samples = 1000,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    options: ComparisonOptions,
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
-    form: FormatOption = "table",
-    scale: Scale = "1",
-    output: Output = None,
 ) -> None:
-    """Compare two systems: difference A - B, interval and p-value for each score."""
-    from capeval.cli.toolkit import scoring
-    from capeval.report import create_comparison_table, scale_table
-    from capeval.report.exporters import comparison_to_json
-    from capeval.scoring.significance import compare
+    """Compare systems: differences with intervals and p-values for each score.
 
-    check_scale(scale, form)
+    The first system is compared with each of the others. The better score is bold if the difference is
+    significant. With several pairs, p-values are corrected for their number (Holm).
+    """
+    from capeval.cli.toolkit import scoring
+    from capeval.scoring.multiple_comparisons import compare_systems
+
+    if len(results) < 2:
+        raise OptionError(f"a comparison needs two or more result files (got {len(results)})")
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
-    names = system_names([a, b])
-    check_outputs([*([] if references is None else [references]), a, b, *options.files], [output])
-    reading = scoring.create_reader(options.reading, benchmark)
-    loaded = scoring.load_captions(references, [a, b], reading)
-    evaluator = scoring.evaluator_of(loaded.references, reading.choose_metrics(options), tokenizer)
-    with Steps(3) as steps:
-        reports = []
+    names = system_names(results)
+    read = [path for path in (references, options.subset) if path is not None]
+    check_outputs([*read, *results, *evaluation.files], [options.output])
+    reading = scoring.create_reader(evaluation.reading, benchmark)
+    loaded = scoring.load_captions(references, results, reading)
+    subsets: dict[str, list[ImageId] | None] = {"all": None}
+    if options.subset is not None:
+        subsets.update(scoring.subsets_of(options.subset, loaded.references))
+    evaluator = scoring.evaluator_of(loaded.references, reading.choose_metrics(evaluation), tokenizer)
+    pairs = len(names) * (len(names) - 1) // 2 if options.all_pairs else len(names) - 1
+    with Steps(len(names) + pairs * len(subsets)) as steps:
+        reports = {}
         for place, name in enumerate(names):
             steps.next(f"Scoring {name}")
-            reports.append(loaded.evaluate(evaluator, place))
-        steps.next("Resampling")
-        compared = compare(*reports, method=method, samples=samples, level=level, seed=seed)
-    if form == "json":
-        deliver(comparison_to_json(compared, *names, benchmark=benchmark or ""), output)
+            reports[name] = loaded.evaluate(evaluator, place)
+        compared: dict[str, Pairs] = {
+            subset: compare_systems(
+                reports,
+                all_pairs=options.all_pairs,
+                method=options.method,
+                samples=options.samples,
+                level=options.level,
+                seed=options.seed,
+                images=images,
+                progress=steps.next,
+            )
+            for subset, images in subsets.items()
+        }
+    _warn_about_few_images(compared)
+    if options.form == "json":
+        from capeval.report.exporters import comparison_to_json
+
+        deliver(comparison_to_json(compared, benchmark=benchmark or ""), options.output)
+        return
+    grid = _create_table(reports, compared, options, reading.get_title(references))
+    if options.scale == "100":
+        from capeval.report import scale_table
+
+        grid = scale_table(grid)
+    render(grid, options.form, options.output)
+
+
+def _warn_about_few_images(compared: Mapping[str, Pairs]) -> None:
+    notes = (note for pairs in compared.values() for each in pairs.values() for note in each.few_notes)
+    for note in dict.fromkeys(notes):
+        print(f"capeval: warning: {note}", file=sys.stderr)
+
+
+def _create_table(
+    reports: Mapping[str, Report], compared: Mapping[str, Pairs], options: ComparisonOptions, source: str
+) -> Grid:
+    from capeval.report import System, create_comparison_table, create_pair_table, create_system_table
+    from capeval.scoring.significance import bootstrap
+
+    pairs = compared["all"]
+    notes = _list_notes(reports, compared, options, source)
+    if options.layout == "systems":
+        systems = [
+            System(
+                name=name,
+                report=report,
+                intervals=bootstrap(report, samples=options.samples, level=options.level, seed=options.seed),
+            )
+            for name, report in reports.items()
+        ]
+        return create_system_table(systems, pairs, notes=notes)
+    if len(compared) == 1 and len(pairs) == 1:
+        ((a, b),) = pairs
+        return create_comparison_table(pairs[a, b], a, b, notes=notes)
+    return create_pair_table(compared, notes=notes)
+
+
+def _list_notes(
+    reports: Mapping[str, Report], compared: Mapping[str, Pairs], options: ComparisonOptions, source: str
+) -> list[str]:
+    """Return the footnotes: references, intervals, the test, and excluded images."""
+    from capeval.scoring.significance import describe_test
+
+    first = next(iter(reports))
+    pairs = [each for part in compared.values() for each in part.values()]
+    comparison = next(iter(pairs[0].values()))
+    percent = f"{100 * options.level:g}%"
+    notes = [*reports[first].notes(source, unscored=False)]
+    if options.layout == "systems":
+        notes.append(f"In brackets: {percent} bootstrap intervals over images.")
+        notes.append(f"\N{DAGGER}: differs significantly from {first}. {describe_test(comparison)}")
     else:
-        notes = (
-            *reports[0].notes(reading.get_title(references), unscored=False),
-            f"Difference: {names[0]} - {names[1]}, with {100 * level:g}% bootstrap intervals over images.",
-            f"p-value: paired {_TESTS[method]} ({samples:,} samples, seed {seed}).",
-            *compared.notes,
+        a, b = next(iter(compared["all"])) if len(pairs) == 1 else ("A", "B")
+        notes.append(f"Difference: {a} - {b}, with {percent} bootstrap intervals over images.")
+        notes.append(
+            f"Detectable: larger differences would be significant at {100 * (1 - options.level):g}%."
         )
-        grid = create_comparison_table(compared, *names, notes=notes)
-        render(scale_table(grid) if scale == "100" else grid, form, output)
+        notes.append(describe_test(comparison))
+    if len(pairs) > len(compared):
+        tested = len(pairs) // len(compared)
+        notes.append(f"Significance: Holm-corrected for {tested:,} pairs of each score.")
+    return [*notes, *dict.fromkeys(note for each in pairs for note in each.notes)]

@@ -1,0 +1,168 @@
+"""Tables of comparisons of two or more systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+
+from capeval.report.tables import Cell, Grid, System
+from capeval.scoring.significance import Comparison, Comparisons, format_p_value
+
+__all__ = ["DAGGER", "Pairs", "create_comparison_table", "create_pair_table", "create_system_table"]
+
+Pairs = Mapping[tuple[str, str], Comparisons]
+"""The comparison of each score, by the names of two systems."""
+
+DAGGER = "\N{DAGGER}"
+"""The mark of scores that differ significantly from the first system's."""
+
+_TESTS: tuple[str, ...] = ("Difference", "Detectable", "p-value")
+
+
+def create_comparison_table(
+    comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()
+) -> Grid:
+    """Create a table that compares two systems, with one row per score.
+
+    The better score is marked if the difference is significant at the level of the interval. Larger
+    differences than the detectable one would be significant.
+
+    Args:
+        comparisons: The comparison of each score by name.
+        a: The name of the first system.
+        b: The name of the second system.
+        notes: Footnotes of the table, such as the `notes` of a report.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.report import create_comparison_table
+        >>> references = {1: ["A big red bus."], 2: ["Two cats."]}
+        >>> ours = evaluate(references, {1: "A big red bus.", 2: "Two dogs."}, ["ROUGE-1"])
+        >>> baseline = evaluate(references, {1: "A red bus.", 2: "Two dogs."}, ["ROUGE-1"])
+        >>> grid = create_comparison_table(ours.compare(baseline), "Transformer", "Baseline")
+        >>> grid.columns
+        ('Metric', 'Transformer', 'Baseline', 'Difference', 'Detectable', 'p-value')
+        >>> [cell.value for cell in grid.rows[0][:4]]
+        ['ROUGE-1', 0.75, 0.625, 0.125]
+    """
+    rows = tuple(
+        (Cell(value=name), *_list_scores(each), *_list_tests(each)) for name, each in comparisons.items()
+    )
+    return Grid(columns=("Metric", a, b, *_TESTS), rows=rows, notes=tuple(notes))
+
+
+def create_pair_table(compared: Mapping[str, Pairs], *, notes: Sequence[str] = ()) -> Grid:
+    """Create a table that compares pairs of systems, with one row per subset, score and pair.
+
+    The better score is marked if the corrected p-value is significant.
+
+    Args:
+        compared: The comparisons of pairs of systems (`compare_systems`), by the name of a subset.
+        notes: Footnotes of the table.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> from capeval.report import create_pair_table
+        >>> from capeval.scoring.multiple_comparisons import compare_systems
+        >>> evaluator = Evaluator({1: ["A red bus."], 2: ["Two cats."]}, ["ROUGE-1"])
+        >>> candidates = {"Ours": {1: "A red bus.", 2: "Two cats."}, "Baseline": {1: "A bus.", 2: "Cats."}}
+        >>> systems = {name: evaluator.evaluate(each) for name, each in candidates.items()}
+        >>> grid = create_pair_table({"all": compare_systems(systems)})
+        >>> grid.columns[:5]
+        ('Metric', 'A', 'B', 'Score A', 'Score B')
+        >>> [cell.value for cell in grid.rows[0][:5]]
+        ['ROUGE-1', 'Ours', 'Baseline', 1.0, 0.5]
+    """
+    rows = []
+    for subset, pairs in compared.items():
+        for name in next(iter(pairs.values())):
+            for (a, b), comparisons in pairs.items():
+                each = comparisons[name]
+                texts = [Cell(value=text) for text in (subset, name, a, b)]
+                rows.append((*texts, *_list_scores(each), *_list_tests(each), _correct_p_value(each)))
+    columns: tuple[str, ...] = ("Images", "Metric", "A", "B", "Score A", "Score B", *_TESTS, "p-value (Holm)")
+    if all(len(pairs) == 1 for pairs in compared.values()):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if len(compared) == 1:
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    return Grid(columns=columns, rows=tuple(rows), notes=tuple(notes))
+
+
+def create_system_table(systems: Sequence[System], pairs: Pairs, *, notes: Sequence[str] = ()) -> Grid:
+    """Create a table for papers, with one row per system and a dagger at significant differences.
+
+    A dagger marks scores that differ significantly from the first system's. A score is bold if it is
+    significantly better than those of all other systems, which requires comparisons of the system with all
+    of them.
+
+    Args:
+        systems: The systems, with the intervals to show.
+        pairs: The comparisons of pairs of these systems (`compare_systems`).
+        notes: Footnotes of the table.
+
+    Example:
+        >>> from capeval import Evaluator
+        >>> from capeval.report import System, create_system_table
+        >>> from capeval.scoring.multiple_comparisons import compare_systems
+        >>> words = ["dog", "cat", "bus", "cake", "bird", "horse"]
+        >>> evaluator = Evaluator({word: [f"A {word}."] for word in words}, ["ROUGE-1"])
+        >>> candidates = {
+        ...     "Ours": {word: f"A {word}." for word in words},
+        ...     "Baseline": {word: "A man." for word in words},
+        ... }
+        >>> reports = {name: evaluator.evaluate(each) for name, each in candidates.items()}
+        >>> systems = [System(name=name, report=report) for name, report in reports.items()]
+        >>> grid = create_system_table(systems, compare_systems(reports))
+        >>> [(row[0].value, row[1].value, row[1].best, row[1].mark) for row in grid.rows]
+        [('Ours', 1.0, True, ''), ('Baseline', 0.5, False, '†')]
+    """
+    names = tuple(systems[0].report.corpus)
+    labels = [system.name for system in systems]
+    rows = []
+    for system in systems:
+        cells = [Cell(value=system.name)]
+        for name in names:
+            wins = [_is_better(pairs, system.name, other, name) for other in labels if other != system.name]
+            first = pairs[labels[0], system.name][name] if (labels[0], system.name) in pairs else None
+            interval = system.intervals.get(name)
+            cells.append(
+                Cell(
+                    value=system.report.corpus[name],
+                    low=interval.low if interval else None,
+                    high=interval.high if interval else None,
+                    best=all(wins),
+                    mark=DAGGER if first is not None and first.is_significant else "",
+                )
+            )
+        rows.append(tuple(cells))
+    return Grid(columns=("System", *names), rows=tuple(rows), notes=tuple(notes))
+
+
+def _is_better(pairs: Pairs, system: str, other: str, name: str) -> bool:
+    """Return whether a system was compared with another and is significantly better."""
+    for pair, side in (((system, other), "a"), ((other, system), "b")):
+        if pair in pairs:
+            return pairs[pair][name].is_significant and pairs[pair][name].better == side
+    return False
+
+
+def _correct_p_value(each: Comparison) -> Cell:
+    text = ""
+    if each.corrected_p_value is not None and format_p_value(each).startswith("<"):
+        text = f"<{each.corrected_p_value:.4f}".rstrip("0")
+    return Cell(value=each.corrected_p_value, digits=4, text=text)
+
+
+def _list_scores(each: Comparison) -> tuple[Cell, Cell]:
+    return (
+        Cell(value=each.a, best=each.is_significant and each.better == "a"),
+        Cell(value=each.b, best=each.is_significant and each.better == "b"),
+    )
+
+
+def _list_tests(each: Comparison) -> tuple[Cell, Cell, Cell]:
+    return (
+        Cell(value=each.difference, low=each.low, high=each.high, digits=4),
+        Cell(value=each.detectable, digits=4),
+        Cell(value=each.p_value, digits=4, text="" if isnan(each.p_value) else format_p_value(each)),
+    )

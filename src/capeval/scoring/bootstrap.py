@@ -1,0 +1,319 @@
+"""Bootstrap resamples and intervals of corpus scores.
+
+A resample is the number of draws of each image, its statistics are the weighted sum of the images' rows, and
+the metric computes scores from them. No caption is scored again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.validation import validate_integer, validate_level
+from capeval.data.captions import ImageId, find_rows
+from capeval.data.scores import FloatArray, Scores
+from capeval.errors import UnscoredWarning
+from capeval.metrics.base import Metric
+from capeval.scoring.intervals import compute_acceleration, compute_interval
+from capeval.scoring.resampling import chunk_sizes, draw_resamples, score_resamples
+
+__all__ = [
+    "BootstrapScore",
+    "Interval",
+    "Resampler",
+    "SystemScores",
+    "bootstrap",
+    "check_resampling",
+    "resample",
+]
+
+
+class SystemScores(Protocol):
+    """Scores of one system, such as a `Report`."""
+
+    @property
+    def image_ids(self) -> tuple[ImageId, ...]:
+        """The image of each row of statistics."""
+
+    @property
+    def corpus(self) -> Mapping[str, float]:
+        """The corpus scores by name."""
+
+    @property
+    def scores(self) -> tuple[tuple[Metric, Scores], ...]:
+        """Each metric with its `Scores`."""
+
+    @property
+    def unscored(self) -> Mapping[str, UnscoredWarning]:
+        """The images that a metric could not score, by the metric's key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A corpus score and its bootstrap interval.
+
+    Attributes:
+        score: The score of all images.
+        low: The lower end of the interval.
+        high: The upper end of the interval.
+        level: The confidence level, between 0 and 1.
+        samples: The number of resamples.
+        seed: The seed of the resamples.
+    """
+
+    score: float
+    low: float
+    high: float
+    level: float
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BootstrapScore:
+    """A corpus score and its bootstrap replicates.
+
+    With the same number of images, in the same order, and the same seed, the resamples are the same for every
+    system. `difference` can therefore compare the `values` of two systems, also later. If the values are
+    stored as `float32`, differences below its precision count as 0.
+
+    Attributes:
+        name: The name of the score.
+        score: The score of all images.
+        values: The score of each resample.
+        seed: The seed of the resamples.
+        higher_is_better: Whether a higher score is better.
+        units: The number of resampled units, such as images, which correct intervals and p-values for small
+            samples; None without correction.
+        acceleration: The acceleration of the score, which corrects its interval
+            (`capeval.scoring.intervals`).
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import resample
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> score = resample(report, samples=1000)["ROUGE-1"]
+        >>> score.score, len(score.values)
+        (0.5, 1000)
+        >>> interval = score.interval(level=0.9)
+        >>> round(interval.low, 3), round(interval.high, 3)
+        (0.0, 1.0)
+    """
+
+    name: str
+    score: float
+    values: FloatArray | NDArray[np.float32]
+    seed: int = 0
+    higher_is_better: bool = True
+    units: int | None = None
+    acceleration: float = 0.0
+
+    def interval(self, *, level: float = 0.95) -> Interval:
+        """Return the bootstrap interval.
+
+        With `units`, it is the BCa interval with expanded quantiles, otherwise the percentile interval.
+
+        Raises:
+            OptionError: `level` is not a number between 0 and 1.
+        """
+        validate_level("level", level)
+        low, high = compute_interval(
+            self.values.astype(np.float64, copy=False),
+            level,
+            units=self.units,
+            score=None if self.units is None else self.score,
+            acceleration=self.acceleration,
+        )
+        return Interval(
+            score=self.score,
+            low=low,
+            high=high,
+            level=level,
+            samples=len(self.values),
+            seed=self.seed,
+        )
+
+
+def resample(
+    report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
+) -> dict[str, BootstrapScore]:
+    """Compute the corpus scores of bootstrap resamples (Efron 1979).
+
+    Images are drawn with replacement. All scores share the same resamples, and the values of a score do not
+    depend on the other metrics in the report. Document frequencies are not resampled: they are always counted
+    in all references.
+
+    Args:
+        report: The scores of a system.
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+        images: The images to draw from, such as a subset; all by default.
+
+    Returns:
+        Each corpus score with its values, by name, in the order of the report.
+
+    Raises:
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The report has no scores for one of the images.
+        OptionError: An option has an invalid value.
+
+    Example:
+        The scores of the images are 1, 0.5 and 0. Each resample is the mean of three draws of them:
+
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import resample
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> score = resample(report, samples=4)["ROUGE-1"]
+        >>> score.score, score.values.round(3).tolist()
+        (0.5, [0.333, 1.0, 1.0, 0.167])
+    """
+    check_resampling(samples, seed)
+    return _resample_scores(report, images, seed, lambda count: draw_resamples(count, samples, seed))
+
+
+class Resampler:
+    """A faster `resample` that draws the resamples once for any number of reports.
+
+    The resamples are stored for each number of images, with one byte per image and resample.
+
+    Args:
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+
+    Raises:
+        OptionError: An option has an invalid value.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import Resampler
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> resampler = Resampler(samples=4)
+        >>> [resampler.resample(report)["ROUGE-1"].values.round(3).tolist() for report in (a, b)]
+        [[0.667, 1.0, 1.0, 0.833], [0.167, 1.0, 1.0, 0.333]]
+    """
+
+    def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
+        check_resampling(samples, seed)
+        self.samples = samples
+        self.seed = seed
+        self._drawn: dict[int, NDArray[np.uint8]] = {}
+
+    def resample(
+        self, report: SystemScores, *, images: Iterable[ImageId] | None = None
+    ) -> dict[str, BootstrapScore]:
+        """Compute the corpus scores of a report's resamples, like `resample`.
+
+        Args:
+            report: The scores of a system.
+            images: The images to draw from, such as a subset; all by default.
+
+        Raises:
+            CaptionError: `images` contains something other than image ids.
+            MismatchError: The report has no scores for one of the images.
+            OptionError: `images` is not a list, or it is empty.
+        """
+        return _resample_scores(report, images, self.seed, self._draw)
+
+    def _draw(self, images: int) -> Iterator[FloatArray]:
+        if images not in self._drawn:
+            # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
+            drawn = np.empty((self.samples, images), np.uint8)
+            start = 0
+            for rows in draw_resamples(images, self.samples, self.seed):
+                drawn[start : start + len(rows)] = rows
+                start += len(rows)
+            self._drawn[images] = drawn
+        start = 0
+        # The chunks are the same as in `resample`, so that sums are bit-identical.
+        for size in chunk_sizes(images, self.samples):
+            yield self._drawn[images][start : start + size].astype(np.float64)
+            start += size
+
+
+def bootstrap(
+    report: SystemScores,
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    images: Iterable[ImageId] | None = None,
+) -> dict[str, Interval]:
+    """Compute bootstrap intervals of the corpus scores, with `resample`.
+
+    The intervals are BCa intervals (Efron 1987) with expanded quantiles (Hesterberg 2015).
+
+    Args:
+        report: The scores of a system.
+        samples: The number of resamples.
+        level: The confidence level of the intervals, between 0 and 1.
+        seed: The seed of the resamples; the same seed gives the same intervals.
+        images: The images to draw from, such as a subset; all by default.
+
+    Returns:
+        The interval of each corpus score, by name, in the order of the report.
+
+    Raises:
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The report has no scores for one of the images.
+        OptionError: An option has an invalid value.
+
+    Example:
+        The scores of the images are 1, 0.5 and 0:
+
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import bootstrap
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> report = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "People."}, ["ROUGE-1"])
+        >>> interval = bootstrap(report)["ROUGE-1"]
+        >>> interval.score, round(interval.low, 3), round(interval.high, 3)
+        (0.5, 0.0, 1.0)
+    """
+    validate_level("level", level)
+    resampled = resample(report, samples=samples, seed=seed, images=images)
+    return {name: score.interval(level=level) for name, score in resampled.items()}
+
+
+def check_resampling(samples: object, seed: object) -> None:
+    """Validate the number of resamples and their seed."""
+    validate_integer("samples", samples, 1)
+    validate_integer("seed", seed, 0)
+
+
+def _resample_scores(
+    report: SystemScores,
+    images: Iterable[ImageId] | None,
+    seed: int,
+    weights: Callable[[int], Iterator[FloatArray]],
+) -> dict[str, BootstrapScore]:
+    """Resample the scores of a report; `weights` draws resamples of N images."""
+    metrics = [metric for metric, _ in report.scores]
+    statistics = [scores.statistics for _, scores in report.scores]
+    count = len(report.image_ids)
+    if images is not None:
+        rows = find_rows(report.image_ids, images, "'images'")
+        statistics, count = [each[rows] for each in statistics], len(rows)
+    resampled = {}
+    for metric, own, values in zip(
+        metrics, statistics, score_resamples(metrics, statistics, weights(count)), strict=True
+    ):
+        scores = metric.aggregate(own.sum(axis=0))
+        accelerations = compute_acceleration(metric, own)
+        for i, name in enumerate(metric.names):
+            resampled[name] = BootstrapScore(
+                name=name,
+                score=float(scores[i]),
+                values=values[:, i],
+                seed=seed,
+                higher_is_better=metric.higher_is_better,
+                units=count,
+                acceleration=float(accelerations[i]),
+            )
+    return resampled
