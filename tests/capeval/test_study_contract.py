@@ -64,7 +64,7 @@ def count_lengths(captions, options=ToyOptions()):
 
 from capeval.report.figures import Curve, plot_lines
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 
 
 def report(lengths):

@@ -1,4 +1,4 @@
-"""Installations from wheels, and what a user does with them."""
+"""Installations from wheels, and commands of their users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOURCES = {"capeval": "src", "capeval_server": "server/src", "capeval_decoding":
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """A user with an installed capeval, who works in a folder.
+    """A user of an installed capeval, in a working directory.
 
     Attributes:
         environment: The virtual environment.

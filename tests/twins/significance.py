@@ -50,7 +50,7 @@ def expanded_tail(tail: float, images: int) -> float:
 
 
 def acceleration(rows: Sequence[Row], aggregate: Aggregate) -> float:
-    """A sixth of the skewness of what the score loses with each image."""
+    """A sixth of the skewness of the images' influence."""
     without = [aggregate(total([*rows[:place], *rows[place + 1 :]])) for place in range(len(rows))]
     mean = sum(without) / len(without)
     squares = sum((mean - each) ** 2 for each in without)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Digest", "FloatArray", "Scores", "Signature"]
+__all__ = ["TIMES_100", "Digest", "FloatArray", "Scores", "Signature"]
+
+TIMES_100 = "Papers often print scores times 100."
+"""The footnote on the scale of scores."""
 
 FloatArray: TypeAlias = "NDArray[np.float64]"
 

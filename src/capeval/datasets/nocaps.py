@@ -244,7 +244,7 @@ def load_captions(path: str | Path) -> References:
 
 
 def number_images(references: References) -> References:
-    """Return references whose ids such as `17.jpg` became integers; unchanged if any id differs in form.
+    """Return references with ids such as `17.jpg` as integers; unchanged if any id differs in form.
 
     Example:
         >>> from capeval import References

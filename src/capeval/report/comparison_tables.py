@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isnan
 
-from capeval.report.tables import Cell, Grid, System
+from capeval.report.tables import System
+from capeval.scoring.grids import Cell, Grid
 from capeval.scoring.significance import Comparison, Comparisons, format_p_value
 
 __all__ = ["DAGGER", "Pairs", "create_comparison_table", "create_pair_table", "create_system_table"]
@@ -70,8 +71,8 @@ def create_pair_table(compared: Mapping[str, Pairs], *, notes: Sequence[str] = (
         >>> grid = create_pair_table({"all": compare_systems(systems)})
         >>> grid.columns[:5]
         ('Metric', 'A', 'B', 'Score A', 'Score B')
-        >>> [cell.value for cell in grid.rows[0][:5]]
-        ['ROUGE-1', 'Ours', 'Baseline', 1.0, 0.5]
+        >>> [cell.value for cell in grid.rows[0][:4]], round(grid.rows[0][4].value, 3)
+        (['ROUGE-1', 'Ours', 'Baseline', 1.0], 0.583)
     """
     rows = []
     for subset, pairs in compared.items():

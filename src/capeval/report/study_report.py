@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from capeval.report.tables import Grid
+from capeval.scoring.grids import Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

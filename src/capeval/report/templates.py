@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from capeval.report.exporters import format_cell_parts
+from capeval.scoring.grid_formats import format_cell_parts
 
 __all__ = ["read_resource", "render_template"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capeval.report.exporters import escape_controls, find_number_columns, format_cell
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grid_formats import escape_controls, find_number_columns, format_cell
+from capeval.scoring.grids import Cell, Grid
 
 __all__ = ["format_table"]
 

@@ -20,7 +20,15 @@ import numpy as np
 from capeval.data.scores import FloatArray
 from capeval.metrics.base import Metric
 
-__all__ = ["compute_acceleration", "compute_interval", "compute_tail", "correct_p_value"]
+__all__ = [
+    "compute_acceleration",
+    "compute_interval",
+    "compute_t_quantile",
+    "compute_t_tail",
+    "compute_tail",
+    "correct_p_value",
+    "drop_nan",
+]
 
 _NORMAL = NormalDist()
 _ROUNDING = 1e-12

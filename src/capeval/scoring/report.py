@@ -6,18 +6,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from capeval._internal.atomic_write import atomic_write
 from capeval._internal.notebook_html import html_table
 from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import ImageId
-from capeval.data.scores import Digest, FloatArray, Scores, Signature
-from capeval.errors import UnscoredWarning
+from capeval.data.scores import TIMES_100, Digest, FloatArray, Scores, Signature
+from capeval.errors import OptionError, UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.registry import list_metric_keys, normalize_score
+from capeval.scoring.grid_formats import to_latex, to_markdown
+from capeval.scoring.grids import Cell, Grid, scale_table
 from capeval.scoring.matching import Matching
 from capeval.scoring.replay import LineEnds, Program, describe_replay
 
@@ -28,10 +30,7 @@ if TYPE_CHECKING:
 
     from capeval.scoring.significance import Comparisons, Interval, Method
 
-__all__ = ["TIMES_100", "Replay", "Report"]
-
-TIMES_100 = "Papers often print scores times 100."
-"""The footnote on the scale of scores."""
+__all__ = ["Replay", "Report"]
 
 _Value = TypeVar("_Value")
 
@@ -253,6 +252,72 @@ class Report:
             ]
         return report
 
+    def to_latex(self, name: str = "Scores", *, scale: Literal[1, 100] = 1) -> str:
+        r"""Return the corpus scores, and any intervals and subsets, as a LaTeX `booktabs` table.
+
+        Args:
+            name: The name of the system.
+            scale: 100 to show scores times 100, as papers often do.
+
+        Raises:
+            OptionError: `scale` is neither 1 nor 100.
+
+        Example:
+            >>> from capeval import evaluate
+            >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+            >>> print(report.to_latex("Ours", scale=100))
+            % \usepackage{booktabs}
+            \begin{tabular}{lr}
+            \toprule
+            System & ROUGE-1 \\
+            \midrule
+            Ours & 75.0 \\
+            \bottomrule
+            \end{tabular}
+            ...
+        """
+        return to_latex(self._create_table(name, scale))
+
+    def to_markdown(self, name: str = "Scores", *, scale: Literal[1, 100] = 1) -> str:
+        """Return the corpus scores, and any intervals and subsets, as a Markdown table.
+
+        Args:
+            name: The name of the system.
+            scale: 100 to show scores times 100, as papers often do.
+
+        Raises:
+            OptionError: `scale` is neither 1 nor 100.
+
+        Example:
+            >>> from capeval import evaluate
+            >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+            >>> print(report.to_markdown("Ours"))
+            | System | ROUGE-1 |
+            | --- | ---: |
+            | Ours | 0.750 |
+            ...
+        """
+        return to_markdown(self._create_table(name, scale))
+
+    def _create_table(self, name: str, scale: int) -> Grid:
+        if scale not in (1, 100):
+            raise OptionError(f"'scale' must be 1 or 100 (got {scale!r})")
+        rows = [(name, "all", self.corpus, self.intervals)]
+        rows += [(name, subset, scores, {}) for subset, scores in self.subsets.items()]
+        cells = [
+            (
+                Cell(value=label),
+                Cell(value=images),
+                *(_create_cell(scores, intervals, key) for key in self.corpus),
+            )
+            for label, images, scores, intervals in rows
+        ]
+        grid = Grid(columns=("System", "Images", *self.corpus), rows=tuple(cells), notes=self.notes())
+        if not self.subsets:
+            columns, cells = ("System", *self.corpus), [(row[0], *row[2:]) for row in cells]
+            grid = replace(grid, columns=columns, rows=tuple(cells))
+        return scale_table(grid) if scale == 100 else grid
+
     def to_pandas(self) -> pd.DataFrame:
         """Return the scores per image, with one row per image and one column per score.
 
@@ -370,6 +435,12 @@ def create_report(
         scores=scores,
         unscored={key: each for key, each in unscored.items() if each is not None},
     )
+
+
+def _create_cell(scores: Mapping[str, float], intervals: Mapping[str, Interval], name: str) -> Cell:
+    interval = intervals.get(name)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Cell(value=scores[name], low=low, high=high)
 
 
 def _replace_nan(scores: Mapping[str, float]) -> dict[str, float | None]:

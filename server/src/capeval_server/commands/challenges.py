@@ -91,7 +91,7 @@ def _format_changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[st
 
 
 def _shorten(text: str) -> str:
-    from capeval.report.exporters import escape_controls
+    from capeval.scoring.grid_formats import escape_controls
 
     line = escape_controls(" ".join(text.split()))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."

@@ -115,7 +115,7 @@ def _stages_to_dict(sentence: SentenceStages) -> dict[str, Any]:
 
 
 def _format_text(caption: str, tuples: Sequence[Sequence[str]]) -> str:
-    from capeval.report.exporters import escape_controls
+    from capeval.scoring.grid_formats import escape_controls
 
     lines = [f"  ({', '.join(parts)})" for parts in tuples] or ["  no tuples"]
     return "".join(f"{escape_controls(line)}\n" for line in (caption, *lines))

@@ -189,8 +189,8 @@ def _restore_settings(
 
 def _render(verification: Verification, *, named: bool) -> str:
     """Return the verdict with the reasons, the table of scores, and the notes."""
-    from capeval.report.exporters import escape_controls
     from capeval.report.terminal import format_table
+    from capeval.scoring.grid_formats import escape_controls
 
     name = f" for {verification.system}" if named else ""
     verdict = f"Same digits{name}: {'yes' if verification.is_same else 'no'} ({_count(verification)})"

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from capeval.errors import CapevalError, OptionError
-from capeval.report.exporters import escape_controls
+from capeval.scoring.grid_formats import escape_controls
 
 __all__ = ["ApiClient", "ServerResponseError", "ServerUnreachableError"]
 

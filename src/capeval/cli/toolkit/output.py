@@ -89,8 +89,8 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
     """Write a table in one of the table formats."""
     from capeval.report import to_csv, to_latex, to_markdown
-    from capeval.report.exporters import escape_controls
     from capeval.report.terminal import format_table
+    from capeval.scoring.grid_formats import escape_controls
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval.datasets.building import Dataset
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 
 __all__ = ["split_table"]
 

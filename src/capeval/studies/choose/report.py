@@ -8,7 +8,7 @@ import numpy as np
 
 from capeval.datasets.selection import ChoiceStudy, Selection
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ import numpy as np
 
 from capeval.datasets.published import ABSTRACT50S_ACCURACY
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
 from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.correlation import Correlations, CorrelationStudy
 from capeval.studies.shared.coefficients import COEFFICIENTS
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from capeval.datasets.published import UNIQUE_NGRAMS
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.diversity import COLLECTED, ORDERS, Diversity, ObjectCounts
 from capeval.studies.diversity.images import ImageDiversity
 

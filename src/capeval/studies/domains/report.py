@@ -9,7 +9,7 @@ from capeval._internal.validation import validate_choice
 from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
 from capeval.errors import MismatchError
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
 from capeval.studies.domains.options import Layout, LayoutOptions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.effort import Agreement, Forecast
 
 __all__ = ["report"]

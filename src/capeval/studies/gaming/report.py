@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.gaming import Gamed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from capeval.formats.judgments.plans import Plan
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 
 __all__ = ["report"]
 

@@ -9,7 +9,7 @@ from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.datasets.published import RANK_CORRELATION
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.ranking import RankCorrelation, Ranking, ranked, ranks
 
 if TYPE_CHECKING:

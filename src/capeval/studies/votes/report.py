@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from capeval.report.study_report import StudyReport
-from capeval.report.tables import Cell, Grid
+from capeval.scoring.grids import Cell, Grid
 from capeval.studies.judging import HumanColumn
 from capeval.studies.judging.report import build_column_table
 from capeval.studies.votes import Incomplete, PlanVotes, WriterWins

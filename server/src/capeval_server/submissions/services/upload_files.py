@@ -125,7 +125,7 @@ def check_results(
     images: Sequence[ImageId],
     names: Callable[[], Mapping[ImageId, str]] | None = None,
 ) -> tuple[bytes, str]:
-    """Check a results file, whose image ids may differ in form from the split's.
+    """Check a results file; its image ids may differ in form from the split's.
 
     Args:
         entry: The name of the file.
