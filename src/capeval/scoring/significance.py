@@ -325,7 +325,7 @@ def _warn_about_few(images: int) -> tuple[str, ...]:
 def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> Comparison:
     """Test whether two systems differ by their resampled scores, like `compare`.
 
-    The test is `bootstrap`.
+    The test is `bootstrap`. It is corrected for the number of units if both scores have it.
 
     Args:
         a: A score of the first system.
@@ -348,15 +348,16 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
         (0.333, 0.275)
     """
     validate_level("level", level)
-    if (a.name, len(a.values), a.seed, a.units) != (b.name, len(b.values), b.seed, b.units):
+    units = None if None in (a.units, b.units) else a.units
+    if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed) or units not in (None, b.units):
         both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
         raise MismatchError(f"resampled scores must have the same name, samples and seed (got {both})")
     first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
-    low, high = compute_interval(first - second, level, units=a.units)
+    low, high = compute_interval(first - second, level, units=units)
     exact = all(part.values.dtype == np.float64 for part in (a, b))
     rounding = (_ROUNDING if exact else _SINGLE_ROUNDING) * (abs(a.score) + abs(b.score))
     p_value, smallest = (
-        each if a.units is None or isnan(each) else correct_p_value(each, a.units)
+        each if units is None or isnan(each) else correct_p_value(each, units)
         for each in (_compute_bootstrap_p(first - second, rounding), min(1.0, 2 / (len(first) + 1)))
     )
     found = a.score - b.score

@@ -47,7 +47,10 @@ def test_two_submissions_of_ones_own(ann: Participant) -> None:
     expected = difference(
         *(
             BootstrapScore(
-                name="ROUGE-L", score=one.value or 0, values=np.frombuffer(bytes(one.samples), "<f4")
+                name="ROUGE-L",
+                score=one.value or 0,
+                values=np.frombuffer(bytes(one.samples), "<f4"),
+                units=6,
             )
             for one in kept
         )

@@ -121,7 +121,7 @@ def test_samples_are_those_of_a_comparison(path: Path) -> None:
     assert work_once()
     references = capeval.load_references(path.parent / "references_c2.json")
     reports = [capeval.evaluate(references, captions) for captions in (CAPTIONS, other)]
-    compared = compare(*reports, samples=100)
+    compared = compare(*reports, method="bootstrap", samples=100)
     first, second = Submission.objects.order_by("created")
     for name, expected in compared.items():
         kept = []
@@ -135,7 +135,8 @@ def test_samples_are_those_of_a_comparison(path: Path) -> None:
             samples = samples_of(found)
             assert samples is not None
             assert found.value is not None
-            kept.append(BootstrapScore(name=name, score=found.value, values=samples))
+            assert found.images == 6
+            kept.append(BootstrapScore(name=name, score=found.value, values=samples, units=found.images))
         paired = difference(kept[0], kept[1])
         assert (paired.difference, paired.p_value) == (expected.difference, expected.p_value)
         assert (paired.low, paired.high) == pytest.approx((expected.low, expected.high), abs=1e-5)

@@ -64,7 +64,7 @@ def resampled(score: Score) -> BootstrapScore | None:
         return None
     if not (math.isfinite(score.value) and np.isfinite(values).all()):
         return None
-    return BootstrapScore(name=score.name, score=score.value, values=values)
+    return BootstrapScore(name=score.name, score=score.value, values=values, units=score.images)
 
 
 def _p_value(first: BootstrapScore | None, second: BootstrapScore | None) -> float | None:

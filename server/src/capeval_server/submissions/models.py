@@ -177,6 +177,8 @@ class Score(models.Model):
     # The bootstrap replicates, as float32. The resamples of the same images are the same for all submissions,
     # so the differences of two submissions' replicates are a paired bootstrap.
     samples = models.BinaryField(default=b"")
+    # The number of images that were resampled; None for scores by versions that did not store it.
+    images = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["result", "subset", "name"], name="score_once")]

@@ -188,7 +188,8 @@ class _Scoring:
             for name, one in self._resampler.resample(report, images=members).items():
                 interval = one.interval()
                 ends = {"low": _finite(interval.low), "high": _finite(interval.high)}
-                scores.append({"subset": subset, "name": name, "value": _finite(one.score), **ends})
+                numbers = {"value": _finite(one.score), **ends, "images": one.units}
+                scores.append({"subset": subset, "name": name, **numbers})
                 samples.append(one.values.astype(np.float32))
         arrays = {"samples": np.array(samples)}
         if images is not None:

@@ -87,7 +87,7 @@ class MetricOutcome:
 
     Attributes:
         metric: The metric.
-        scores: The scores: subset, name, value, low, high and samples.
+        scores: The scores: subset, name, value, low, high, samples and the number of images.
         names: The names of the scores.
         images: The scores of each image, one column per name; None if not requested.
         signature: The signature of the metric.
