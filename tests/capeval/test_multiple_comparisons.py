@@ -28,7 +28,7 @@ WORDS = ["a", "dog", "cat", "runs", "on", "grass", "the", "bed"]
 
 
 def create_systems(count: int, images: int = 40, metrics: str = "ROUGE-L,BLEU-4") -> dict[str, Report]:
-    """Return systems whose captions have more and more random words."""
+    """Return systems with more and more random words in their captions."""
     generator = random.Random(count)
     references = {
         image: [" ".join(generator.choices(WORDS, k=8)) for _ in range(2)] for image in range(images)
