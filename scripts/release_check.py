@@ -79,8 +79,9 @@ class Distribution:
         return any(fnmatch.fnmatch(member, pattern) for pattern in patterns)
 
 
-# Captions and tables derived from other projects' data are excluded, because they have other licenses. The
-# examples are part of this project, and word_classes.tsv includes WordNet's license.
+# Captions and tables derived from other projects' data are excluded, because they have other licenses. Image
+# ids of public splits are facts. The examples are part of this project, and word_classes.tsv includes
+# WordNet's license.
 BASE = Distribution(
     name="capeval",
     root=".",
@@ -88,6 +89,8 @@ BASE = Distribution(
         "capeval/*.py",
         "capeval/*.pyi",
         "capeval/py.typed",
+        "capeval/datasets/citations.bib",
+        "capeval/datasets/splits/*.txt",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",
         "capeval/report/*.html",

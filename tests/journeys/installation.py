@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import shlex
+import struct
 import subprocess
 import sys
+import termios
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,20 +57,51 @@ class User:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+    def show(self, command: str, *, columns: int) -> str:
+        """Run a command line in a terminal, and return its output without styles."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with (
+            os.fdopen(ours, "rb", buffering=0) as shown,
+            subprocess.Popen(
+                self._find(shlex.split(command)),
+                env={**self._environment, "TERM": "xterm"},
+                cwd=self.folder,
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+            ) as process,
+        ):
+            os.close(theirs)
+            parts = []
+            # Linux reports the end of a terminal as an error.
+            with suppress(OSError):
+                while part := shown.read(65536):
+                    parts.append(part)
+        assert process.returncode == 0
+        text = b"".join(parts).decode().replace("\r", "")
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+    def _find(self, command: list[str]) -> list[str | Path]:
+        return [self.environment / "bin" / command[0], *command[1:]]
+
+    @property
+    def _environment(self) -> dict[str, str]:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("CAPEVAL_", "PYTHON"))
         }
-        programs = self.environment / "bin"
+        return {
+            **kept,
+            "PATH": f"{self.environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "CAPEVAL_CACHE": str(self.cache),
+            "CAPEVAL_STORE": "off",
+            "HOME": str(self.folder),
+        }
+
+    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [programs / command[0], *command[1:]],
-            env={
-                **kept,
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "CAPEVAL_CACHE": str(self.cache),
-                "CAPEVAL_STORE": "off",
-                "HOME": str(self.folder),
-            },
+            self._find(command),
+            env=self._environment,
             cwd=self.folder,
             capture_output=True,
             text=True,
