@@ -66,7 +66,7 @@ def test_tables_fit_a_terminal(user: User, files: Path, command: str) -> None:
     user.run("capeval resources meteor")
     # Footnotes are sentences and paths, which the terminal wraps.
     table = user.show(f"capeval {command}", columns=80).partition("\n\n")[0]
-    assert len(table.splitlines()) > 3
+    assert table
     assert max(map(len, table.splitlines())) <= 80
 
 
