@@ -52,7 +52,7 @@ def _load(split: str) -> tuple[dict[Any, list[str]], dict[Any, list[str]]]:
     import capeval
 
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder:
-        succeed("data", folder, "--split", split, "--seed", "0", "--force")
+        succeed("data", "sample", folder, "--split", split, "--seed", "0", "--force")
         (references,), (results,) = (
             list(Path(folder).glob(f"*{kind}.json")) for kind in ("references", "results")
         )
