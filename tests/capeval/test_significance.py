@@ -21,6 +21,7 @@ from capeval.scoring.significance import (
     BootstrapScore,
     Method,
     Resampler,
+    _randomize,
     bootstrap,
     compare,
     difference,
@@ -105,6 +106,16 @@ def test_larger_differences_than_the_detectable_one_are_significant(images: int)
         assert found.smallest_p_value > 0.05
     else:
         assert (abs(found.difference) > found.detectable + 1e-9) == (found.p_value <= 0.05)
+
+
+def test_an_undefined_difference_has_no_p_value() -> None:
+    found = compare(hits([True] * 3), hits([False] * 3))["ROUGE-L"]
+    undefined = replace(found, a=math.nan, difference=math.nan)
+    for is_exact in (True, False):
+        tested = _randomize(undefined, np.array([0.0, 1.0, math.nan]), is_exact=is_exact)
+        assert math.isnan(tested.p_value)
+        assert not tested.is_significant
+        assert format_p_value(tested) == "-"
 
 
 def test_few_images_are_noted() -> None:

@@ -149,6 +149,6 @@ def check_options(options: object) -> None:
             validate_integer(each.name, value, each.about.min, each.about.max)
 
 
-Samples = Annotated[int, Option(min=1, help="Number of bootstrap resamples of the images.")]
+Samples = Annotated[int, Option(min=1, help="Number of resamples of the images.")]
 Level = Annotated[float, Option(between=(0, 1), help="Confidence level of intervals, between 0 and 1.")]
 Seed = Annotated[int, Option(min=0, help="Random seed.")]

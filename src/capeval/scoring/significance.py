@@ -442,7 +442,7 @@ def _randomize(comparison: Comparison, differences: FloatArray, *, is_exact: boo
         is_exact: Whether these are all swaps, including the identity.
     """
     differences = np.abs(drop_nan(differences))
-    if not differences.size:
+    if not differences.size or isnan(comparison.difference):
         return replace(comparison, p_value=nan, smallest_p_value=nan, detectable=nan, method="randomization")
     rounding = _ROUNDING * (abs(comparison.a) + abs(comparison.b))
     extreme = int((differences >= abs(comparison.difference) - rounding).sum())

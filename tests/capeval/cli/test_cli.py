@@ -362,10 +362,11 @@ def test_compare_several_systems(files: Path) -> None:
     (files / "c.json").write_text(json.dumps(third))
     paths = [files / f"{name}.json" for name in ("references", "a", "b", "c")]
     options = ("-m", "ROUGE-L,CIDEr-D", "--samples", "50")
-    done = run("compare", *paths, *options)
-    warning = b"capeval: warning: Only 6 images: with fewer than 30, intervals and tests are unreliable.\n"
-    assert (done.returncode, done.stderr) == (0, warning)
-    table = done.stdout.decode()
+    warning = "Only 6 images: with fewer than 30, intervals and tests are unreliable."
+    done = run("compare", *paths, *options, "-f", "csv")
+    assert (done.returncode, done.stderr.decode()) == (0, f"capeval: warning: {warning}\n")
+    table = output("compare", *paths, *options)
+    assert warning in table
     rows = [line.split()[:3] for line in table.splitlines()[2:6]]
     assert rows == [[name, "a", other] for name in ("ROUGE-L", "CIDEr-D") for other in ("b", "c")]
     assert "Significance: Holm-corrected for 2 pairs of each score." in table
@@ -385,6 +386,9 @@ def test_compare_several_systems(files: Path) -> None:
         "odd",
         "odd",
     ]
+    (files / "all.json").write_text(json.dumps({"all": [1, 3, 5]}))
+    message = refusal("compare", *paths, "--subset", files / "all.json")
+    assert "a subset can't have the name 'all'" in message
     message = refusal("compare", *paths[:2])
     assert "a comparison needs two or more result files (got 1)" in message
     message = refusal("compare", *paths, "--subset", files / "subset.json", "--layout", "systems")

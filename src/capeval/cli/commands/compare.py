@@ -103,7 +103,10 @@ def run(
     loaded = scoring.load_captions(references, results, reading)
     subsets: dict[str, list[ImageId] | None] = {"all": None}
     if options.subset is not None:
-        subsets.update(scoring.subsets_of(options.subset, loaded.references))
+        found = scoring.subsets_of(options.subset, loaded.references)
+        if "all" in found:
+            raise OptionError(f"{options.subset}: a subset can't have the name 'all', which means all images")
+        subsets.update(found)
     evaluator = scoring.evaluator_of(loaded.references, reading.choose_metrics(evaluation), tokenizer)
     pairs = len(names) * (len(names) - 1) // 2 if options.all_pairs else len(names) - 1
     with Steps(len(names) + pairs * len(subsets)) as steps:
@@ -124,7 +127,9 @@ def run(
             )
             for subset, images in subsets.items()
         }
-    _warn_about_few_images(compared)
+    if options.form in ("csv", "json"):
+        # The other formats have footnotes.
+        _warn_about_few_images(compared)
     if options.form == "json":
         from capeval.report.exporters import comparison_to_json
 
