@@ -12,6 +12,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, MismatchError
 from capeval.metrics.base import Metric
 from capeval.scoring.evaluator import evaluate
+from capeval.scoring.matching import list_problems
 from capeval.scoring.report import Report
 from capeval.tokenizers import Tokenizer
 
@@ -47,7 +48,10 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
         if len(set(names.values())) < len(names):
             raise CaptionError("each image id must have a unique 'repr' (got two equal ones)")
         gts, res = ({names[image]: texts for image, texts in part.items()} for part in (gts, res))
-    return evaluate(References(gts), Candidates(res), metrics, tokenizer=Tokenizer(kind="none"))
+    references, results = References(gts), Candidates(res)
+    if problems := list_problems(references, results, can_skip=False):
+        raise MismatchError("; ".join(problems))
+    return evaluate(references, results, metrics, tokenizer=Tokenizer(kind="none"))
 
 
 def make_references(gts: Captions) -> References:

@@ -99,7 +99,7 @@ class ShardScoringOptions:
         candidates = load_candidates(
             shard.candidates, id_column=columns.id_column, caption_column=columns.caption_column
         )
-        for problem in list_problems(references, candidates):
+        for problem in list_problems(references, candidates, can_skip=False):
             raise MismatchError(f"{shard.candidates}: {problem}")
         return references, candidates
 

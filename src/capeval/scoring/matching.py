@@ -171,10 +171,11 @@ def list_problems(
     missing: Policy = "error",
     extra: Policy = "error",
     names: Names | None = None,
+    can_skip: bool = True,
 ) -> list[str]:
     """Return the errors that prevent scoring; empty if each image has one candidate.
 
-    The arguments are those of `match_captions`.
+    The arguments are those of `match_captions`; `can_skip` is whether errors suggest to skip images.
 
     Example:
         >>> from capeval import Candidates, References
@@ -186,7 +187,7 @@ def list_problems(
         ["image 2 is among the references but not among the candidates; to skip it, set missing='skip' ..."]
     """
     _, renamed, _ = _rename(references, candidates, extra, names)
-    return _list_problems(references, renamed, missing, extra)
+    return _list_problems(references, renamed, missing, extra, can_skip=can_skip)
 
 
 def _rename(
@@ -259,7 +260,12 @@ def _map_ids(
 
 
 def _list_problems(
-    references: References, candidates: Candidates, missing: Policy, extra: Policy
+    references: References,
+    candidates: Candidates,
+    missing: Policy,
+    extra: Policy,
+    *,
+    can_skip: bool = True,
 ) -> list[str]:
     problems = []
     several = np.flatnonzero(candidates.counts > 1)
@@ -272,12 +278,14 @@ def _list_problems(
     unknown = np.flatnonzero(~known)
     if unknown.size and extra == "error":
         images = [candidates.image_ids[position] for position in unknown.tolist()]
-        fix = _suggest_skipping("extra", images) if known.any() else _compare_ids(references, candidates)
+        fix = _compare_ids(references, candidates)
+        if known.any():
+            fix = _suggest_skipping("extra", images) if can_skip else ""
         problems.append(f"{format_images(images)} among the candidates but not among the references{fix}")
     without = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
     if without.size and missing == "error" and known.any():
         images = [references.image_ids[position] for position in without.tolist()]
-        fix = _suggest_skipping("missing", images)
+        fix = _suggest_skipping("missing", images) if can_skip else ""
         problems.append(f"{format_images(images)} among the references but not among the candidates{fix}")
     return problems
 
