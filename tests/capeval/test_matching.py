@@ -181,3 +181,12 @@ def test_check_with_other_ids_and_parts(references: Path, tmp_path: Path) -> Non
     assert done.returncode == 0
     assert b"2 of 3 images" in done.stdout
     assert b"numbers equal their decimal text" in done.stdout
+
+
+def test_skipping_is_suggested_only_if_it_is_possible() -> None:
+    references, results = References({1: ["a"], 2: ["b"]}), Candidates({1: "a", 3: "c"})
+    assert all("to skip it" in problem for problem in list_problems(references, results))
+    assert list_problems(references, results, can_skip=False) == [
+        "image 3 is among the candidates but not among the references",
+        "image 2 is among the references but not among the candidates",
+    ]
