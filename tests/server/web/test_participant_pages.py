@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Callable
@@ -165,6 +166,26 @@ def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
     assert f"{value:.3f}" in page
     assert "Put on the leaderboard" in page
     assert f"{submission.algorithm}</a>" in ann.see("/small/submissions/")
+
+
+def test_results_by_file_name_are_scored_and_shown_with_the_rule(ann: Participant) -> None:
+    plain = ann.scored()
+    rows = [
+        {"image_id": f"COCO_val2014_{image:012}.jpg", "caption": text} for image, text in CAPTIONS.items()
+    ]
+    answer = ann.submit(json.dumps(rows).encode())
+    assert answer.status_code == 201, answer.content
+    assert worker.work_once()
+    named = Submission.objects.exclude(pk=plain.pk).get()
+    values = [
+        sorted(Score.objects.filter(result__submission=each).values_list("subset", "name", "value"))
+        for each in (plain, named)
+    ]
+    assert values[0] == values[1]
+    page = ann.see(f"/submissions/{named.pk}/")
+    assert "matched by a rule (numbers in COCO&#x27;s file names)" in page
+    assert "as you sent" not in page
+    assert "as you sent it" in ann.see(f"/submissions/{plain.pk}/")
 
 
 def test_the_same_form_twice_is_one_submission(ann: Participant) -> None:
