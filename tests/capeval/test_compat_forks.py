@@ -62,7 +62,8 @@ def test_frequencies_that_are_not_found_are_named_with_the_command(
     message = (
         r"document frequencies 'coco-train-idxs' not found \(looked for data/coco-train-idxs.p,"
         rf" coco-train-idxs, coco-train-idxs.p in {tmp_path}\); write them with"
-        r" `capeval resources frequencies CAPTIONS data/coco-train-idxs.p`, or use df='corpus'"
+        r" `capeval resources frequencies dataset_coco.json data/coco-train-idxs.p --tokenized"
+        r" --split train,restval --vocabulary cocotalk.json`, or use df='corpus'"
     )
     for kind in (CiderD, Cider):
         with pytest.raises(ResourceError, match=message):

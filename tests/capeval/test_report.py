@@ -21,6 +21,7 @@ from capeval.report import (
     create_comparison_table,
     create_image_table,
     create_score_table,
+    create_system_table,
     scale_table,
     to_csv,
     to_html,
@@ -29,6 +30,7 @@ from capeval.report import (
     to_markdown,
 )
 from capeval.report.terminal import format_table
+from capeval.scoring.multiple_comparisons import compare_systems
 from capeval.scoring.significance import bootstrap, compare
 
 REFERENCES = References(
@@ -311,3 +313,24 @@ def test_scores_times_100() -> None:
     found = compared[str(row[0].value)]
     assert (row[1].value, row[3].low, row[3].digits) == (100 * found.a, 100 * found.low, 2)
     assert (row[5].value, row[5].digits) == (found.p_value, 4)
+
+
+def test_options_and_tokenizers_are_noted() -> None:
+    report = evaluate(REFERENCES, GOOD, "CIDEr-D(stem=true),BLEU(level=sentence)", tokenizer="zh")
+    notes = report.notes()
+    assert notes[1:3] == (
+        "Not the default options: CIDEr-D(stem=true), BLEU(level=sentence).",
+        "Tokenizer: zh.",
+    )
+    assert not any("COCO papers" in note for note in notes)
+    assert not any(
+        "default options" in note for note in evaluate(REFERENCES, GOOD, "METEOR-de,BLEU-1").notes()
+    )
+
+
+def test_a_table_of_systems_explains_its_marks() -> None:
+    made = [system(name, captions, **FEW) for name, captions in (("a", GOOD), ("b", BAD))]
+    pairs = compare_systems({each.name: each.report for each in made})
+    notes = create_system_table(made, pairs).notes
+    assert "\N{DAGGER}: differs significantly from a." in notes
+    assert notes[-1].startswith("p-value: exact paired randomization")

@@ -20,7 +20,7 @@ from capeval import __version__
 from capeval._internal.atomic_write import add_path_to_errors
 from capeval._internal.optional_packages import make_missing_package_error
 from capeval.cli.toolkit.click_commands import Group
-from capeval.cli.toolkit.output import deliver
+from capeval.cli.toolkit.output import adapt_message, deliver
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _show_warnings_in_one_line() -> None:
     def show(message: Warning | str, category: type[Warning], *arguments: Any, **options: Any) -> None:
         if issubclass(category, CapevalWarning):
             with suppress(OSError):
-                print(f"capeval: warning: {' '.join(str(message).split())}", file=sys.stderr)
+                print(f"capeval: warning: {adapt_message(str(message))}", file=sys.stderr)
         else:
             shown(message, category, *arguments, **options)
 
@@ -271,5 +271,5 @@ def _drop_output() -> None:
 
 def _fail(message: str) -> None:
     with suppress(OSError):
-        print(f"capeval: error: {' '.join(message.split())}", file=sys.stderr)
+        print(f"capeval: error: {adapt_message(message)}", file=sys.stderr)
     sys.exit(2)

@@ -38,10 +38,15 @@ def resolve_frequencies(df: Df) -> DocumentFrequencies | Literal["references"]:
     places = _list_places(Path(df))
     path = next((place for place in places if place.is_file()), None)
     if path is None:
+        # By the convention of training code, these contain indices of words.
+        captions = (
+            f"dataset_coco.json {places[0]} --tokenized --split train,restval --vocabulary cocotalk.json"
+            if "idxs" in Path(df).stem
+            else f"CAPTIONS {places[0]}"
+        )
         raise ResourceError(
             f"document frequencies {str(df)!r} not found (looked for {', '.join(map(str, places))} in"
-            f" {Path.cwd()}); write them with `capeval resources frequencies CAPTIONS {places[0]}`, or use"
-            " df='corpus'"
+            f" {Path.cwd()}); write them with `capeval resources frequencies {captions}`, or use df='corpus'"
         )
     return DocumentFrequencies.load_pickle(path, images=_IMAGES.get(path.stem))
 

@@ -170,7 +170,7 @@ def get_benchmark(name: str) -> Benchmark:
         return BENCHMARKS[name]
     from difflib import get_close_matches
 
-    begun = [each for each in BENCHMARKS if each.startswith(name.lower())]
+    begun = [each for each in BENCHMARKS if name.lower() in each]
     near = " or ".join(map(repr, begun or get_close_matches(name.lower(), BENCHMARKS, n=1)))
     question = f"; did you mean {near}? Run" if near and name else "; run"
     raise OptionError(f"unknown benchmark {name!r}{question} 'capeval data list' for the list")

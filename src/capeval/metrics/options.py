@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -13,7 +13,14 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric, format_option
 
-__all__ = ["MetricOption", "list_metric_options", "parse_options", "split_metrics", "split_options"]
+__all__ = [
+    "MetricOption",
+    "describe_options",
+    "list_metric_options",
+    "parse_options",
+    "split_metrics",
+    "split_options",
+]
 
 _TYPES: Mapping[object, Literal["flag", "integer", "number", "text"]] = {
     bool: "flag",
@@ -114,6 +121,36 @@ def _describe_type(annotation: Any) -> dict[str, Any] | None:
         one = _describe_type(other)
         return None if one is None else {**one, "is_optional": True}
     return None
+
+
+def describe_options(metric: Metric) -> str:
+    """Return a metric with the options that differ from the defaults, as on input; empty if none does.
+
+    Options that a variant's name stands for, such as the language of METEOR-de, are left out.
+
+    Example:
+        >>> from capeval import Bleu, CiderD
+        >>> from capeval.metrics.options import describe_options
+        >>> describe_options(CiderD(stem=True)), describe_options(Bleu())
+        ('CIDEr-D(stem=true)', '')
+    """
+    if not is_dataclass(metric):
+        return ""
+    named = {option for options in metric.variants.values() for option in options}
+    changed = [
+        f"{each.name}={_format_value(getattr(metric, each.name))}"
+        for each in fields(metric)
+        if each.metadata.get("option", True)
+        and each.name not in named
+        and each.default is not MISSING
+        and getattr(metric, each.name) != each.default
+    ]
+    return f"{metric.family}({', '.join(changed)})" if changed else ""
+
+
+def _format_value(value: object) -> str:
+    text = format_option(value)
+    return text.lower() if value is None or isinstance(value, bool) else text
 
 
 def split_metrics(text: str) -> tuple[str, ...]:

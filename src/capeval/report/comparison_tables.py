@@ -7,7 +7,7 @@ from math import isnan
 
 from capeval.report.tables import System
 from capeval.scoring.grids import Cell, Grid
-from capeval.scoring.significance import Comparison, Comparisons, format_p_value
+from capeval.scoring.significance import Comparison, Comparisons, describe_test, format_p_value
 
 __all__ = ["DAGGER", "Pairs", "create_comparison_table", "create_pair_table", "create_system_table"]
 
@@ -89,7 +89,9 @@ def create_pair_table(compared: Mapping[str, Pairs], *, notes: Sequence[str] = (
     return Grid(columns=columns, rows=tuple(rows), notes=tuple(notes))
 
 
-def create_system_table(systems: Sequence[System], pairs: Pairs, *, notes: Sequence[str] = ()) -> Grid:
+def create_system_table(
+    systems: Sequence[System], pairs: Pairs, *, notes: Sequence[str] | None = None
+) -> Grid:
     """Create a table for papers, with one row per system and a dagger at significant differences.
 
     A dagger marks scores that differ significantly from the first system's. A score is bold if it is
@@ -99,7 +101,7 @@ def create_system_table(systems: Sequence[System], pairs: Pairs, *, notes: Seque
     Args:
         systems: The systems, with the intervals to show.
         pairs: The comparisons of pairs of these systems (`compare_systems`).
-        notes: Footnotes of the table.
+        notes: Footnotes of the table; by default those of the first report, and the test.
 
     Example:
         >>> from capeval import Evaluator
@@ -136,6 +138,10 @@ def create_system_table(systems: Sequence[System], pairs: Pairs, *, notes: Seque
                 )
             )
         rows.append(tuple(cells))
+    if notes is None:
+        comparison = next(iter(next(iter(pairs.values())).values()))
+        marked = f"{DAGGER}: differs significantly from {labels[0]}."
+        notes = (*systems[0].report.notes(), marked, describe_test(comparison))
     return Grid(columns=("System", *names), rows=tuple(rows), notes=tuple(notes))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -17,11 +17,13 @@ from capeval.errors import OptionError, UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
+from capeval.metrics.options import describe_options
 from capeval.metrics.registry import list_metric_keys, normalize_score
 from capeval.scoring.grid_formats import to_latex, to_markdown
 from capeval.scoring.grids import Cell, Grid, scale_table
 from capeval.scoring.matching import Matching
 from capeval.scoring.replay import LineEnds, Program, describe_replay
+from capeval.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,14 +146,27 @@ class Report:
         references = "1 reference" if counts == "1" else f"{counts} references"
         images = "1 image" if self._image_count == 1 else f"{self._image_count:,} images"
         named = f" ({source})" if source else ""
-        of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
+        options = {metric: describe_options(metric) for metric, _ in self.scores}
+        # The notes are about the default options.
+        of_metrics = dict.fromkeys(metric.note for metric in options if metric.note and not options[metric])
         return (
             f"{images}, {references} each{named}.",
+            *self._describe_settings(signature, [each for each in options.values() if each]),
             *(self.matching.notes if self.matching is not None else ()),
             " ".join([*of_metrics, TIMES_100]),
             *((self.replay.note,) if self.replay is not None else ()),
             *(self.unscored_notes() if unscored else ()),
         )
+
+    @staticmethod
+    def _describe_settings(signature: Signature, options: Sequence[str]) -> tuple[str, ...]:
+        """Return the footnotes on options and tokenizers that papers don't use."""
+        notes = []
+        if options:
+            notes.append(f"Not the default options: {', '.join(options)}.")
+        if not signature.tokenizer.startswith(str(Tokenizer())):
+            notes.append(f"Tokenizer: {signature.tokenizer}.")
+        return tuple(notes)
 
     def unscored_notes(self) -> tuple[str, ...]:
         """Return one sentence per reason for unscored images; empty if all are scored."""

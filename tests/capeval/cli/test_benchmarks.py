@@ -165,7 +165,7 @@ def test_errors(shell: Shell, arguments: tuple[str, ...], error: str) -> None:
 @pytest.mark.parametrize("command", ["score", "compare", "check", "browse"])
 def test_the_help_shows_the_option(shell: Shell, command: str) -> None:
     text = " ".join(shell.read(command, "--help").split())
-    assert "-t, --benchmark NAME References of a named benchmark, instead of REFERENCES;" in text
+    assert "-t, --benchmark NAME References of a named benchmark, instead of a file;" in text
     assert ("[required without --benchmark]" in text) == (command != "check")
 
 

@@ -369,7 +369,7 @@ def test_compare_several_systems(files: Path) -> None:
     assert warning in table
     rows = [line.split()[:3] for line in table.splitlines()[2:6]]
     assert rows == [[name, "a", other] for name in ("ROUGE-L", "CIDEr-D") for other in ("b", "c")]
-    assert "Significance: Holm-corrected for 2 pairs of each score." in table
+    assert "corrected for 2 pairs of systems (Holm)." in table
     found = json.loads(output("compare", *paths, *options, "--all-pairs", "-f", "json"))["comparisons"]
     assert [list(each["systems"].values()) for each in found] == [["a", "b"], ["a", "c"], ["b", "c"]]
     p_values = [each["metrics"]["CIDEr-D"] for each in found]
@@ -412,7 +412,7 @@ def test_check_lists_every_problem(files: Path) -> None:
     assert (
         unknown
         == f"capeval: error: {files / 'w.json'}: image 7 is among the candidates but not among the references"
-        "; to skip it, set extra='skip' (on the command line: --extra skip)"
+        "; to skip it, set --extra skip"
     )
     assert ": 2 images (1, 2) are among the references but not among the candidates; to skip" in missing
 

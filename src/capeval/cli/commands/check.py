@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import BenchmarkName, InputOptions
-from capeval.cli.toolkit.output import deliver, examples
+from capeval.cli.toolkit.output import adapt_message, deliver, examples
 from capeval.errors import FormatError, OptionError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(
 
 def _fail(messages: list[str]) -> NoReturn:
     for message in messages:
-        print(f"capeval: error: {message}", file=sys.stderr)
+        print(f"capeval: error: {adapt_message(message)}", file=sys.stderr)
     sys.exit(2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -44,6 +44,7 @@ EXAMPLES = examples(
 )
 
 
+_BOLD = "Bold: better than all other systems, with significant differences."
 PairedTest = Literal["randomization", "bootstrap"]
 Layout = Literal["pairs", "systems"]
 
@@ -166,7 +167,9 @@ def _create_table(
             )
             for name, report in reports.items()
         ]
-        return create_system_table(systems, pairs, notes=notes)
+        grid = create_system_table(systems, pairs, notes=notes)
+        has_bold = any(cell.best for row in grid.rows for cell in row)
+        return grid if has_bold else replace(grid, notes=tuple(each for each in notes if each != _BOLD))
     if len(compared) == 1 and len(pairs) == 1:
         ((a, b),) = pairs
         return create_comparison_table(pairs[a, b], a, b, notes=notes)
@@ -184,17 +187,26 @@ def _list_notes(
     comparison = next(iter(pairs[0].values()))
     percent = f"{100 * options.level:g}%"
     notes = [*reports[first].notes(source, unscored=False)]
+    significant = f"{100 * (1 - options.level):g}%"
+    tested = len(pairs) // len(compared)
+    corrected = f", corrected for {tested:,} pairs of systems (Holm)" if tested > 1 else ""
     if options.layout == "systems":
         notes.append(f"In brackets: {percent} bootstrap intervals over images.")
-        notes.append(f"\N{DAGGER}: differs significantly from {first}. {describe_test(comparison)}")
+        notes.append(f"\N{DAGGER}: differs from {first} at {significant}{corrected}.")
+        notes.append(_BOLD)
+        notes.append(describe_test(comparison))
     else:
         a, b = next(iter(compared["all"])) if len(pairs) == 1 else ("A", "B")
         notes.append(f"Difference: {a} - {b}, with {percent} bootstrap intervals over images.")
         notes.append(
-            f"Detectable: larger differences would be significant at {100 * (1 - options.level):g}%."
+            f"Detectable: only larger differences are significant at {significant} with these images"
+            f"{', before correction' if corrected else ''}."
         )
         notes.append(describe_test(comparison))
-    if len(pairs) > len(compared):
-        tested = len(pairs) // len(compared)
-        notes.append(f"Significance: Holm-corrected for {tested:,} pairs of each score.")
+        found = any(each.is_significant for comparisons in pairs for each in comparisons.values())
+        notes.append(
+            f"Bold: the better score, if the difference is significant at {significant}{corrected}."
+            if found
+            else f"No difference is significant at {significant}{corrected}."
+        )
     return [*notes, *dict.fromkeys(note for each in pairs for note in each.notes)]

@@ -93,8 +93,9 @@ def run(
 ) -> None:
     """Compute the scores of a report again, and compare all digits.
 
-    The options are those in the report. The exit code is 0 if all digits are the same, and 1 if some differ;
-    the output then lists the differences in version, options, references, captions and resources.
+    The options are those in the report. The exit code is 0 if all digits are the same, and 1 if some differ
+    or a system of the report has no results. The output lists the differences in version, options,
+    references, captions and resources.
     """
     from capeval.cli.toolkit.inputs import open_input
     from capeval.scoring.saved_reports import load_saved_reports
@@ -111,9 +112,20 @@ def run(
         content = contents[0] if len(contents) == 1 else contents
         deliver(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", output)
     else:
-        named = len(verifications) > 1
-        deliver("\n".join(_render(each, named=named) for each in verifications), output)
-    if not all(each.is_same for each in verifications):
+        files = [path.name for _, path in pairs]
+        names = [
+            f" for {each.system} ({file})" if len(reports) > 1 else ""
+            for each, file in zip(verifications, files, strict=True)
+        ]
+        texts = [_render(each, name) for each, name in zip(verifications, names, strict=True)]
+        deliver("\n".join(texts), output)
+    verified = [saved for saved, _ in pairs]
+    left = [saved.system for saved in reports if saved not in verified]
+    if left:
+        print(
+            f"capeval: warning: not verified, since there are no results: {', '.join(left)}", file=sys.stderr
+        )
+    if left or not all(each.is_same for each in verifications):
         sys.exit(1)
 
 
@@ -187,17 +199,17 @@ def _restore_settings(
     return prepare_metrics(metrics), tokenizer
 
 
-def _render(verification: Verification, *, named: bool) -> str:
+def _render(verification: Verification, name: str) -> str:
     """Return the verdict with the reasons, the table of scores, and the notes."""
     from capeval.report.terminal import format_table
     from capeval.scoring.grid_formats import escape_controls
 
-    name = f" for {verification.system}" if named else ""
     verdict = f"Same digits{name}: {'yes' if verification.is_same else 'no'} ({_count(verification)})"
     lines = [verdict, *(f"- {difference.text}" for difference in verification.differences)]
     if verification.different_images:
         first = ", ".join(map(str, verification.different_images[:_SHOWN_IMAGES]))
-        lines.append(f"- First images with other scores: {first}.")
+        more = len(verification.different_images) - _SHOWN_IMAGES
+        lines.append(f"- Images with different scores: {first}{f' and {more:,} more' if more > 0 else ''}.")
     parts = ["".join(f"{escape_controls(line)}\n" for line in lines)]
     if verification.scores:
         parts.append(format_table(_create_table(verification)))

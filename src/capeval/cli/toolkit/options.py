@@ -70,7 +70,7 @@ BenchmarkName = Annotated[
         "--benchmark",
         "-t",
         metavar="NAME",
-        help="References of a named benchmark, instead of REFERENCES; run 'capeval data list' for the names.",
+        help="References of a named benchmark, instead of a file; run 'capeval data list' for the names.",
     ),
 ]
 ConstraintsFile = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import threading
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
     from capeval.report import Grid
 
-__all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_names"]
+__all__ = ["Steps", "adapt_message", "check_outputs", "deliver", "examples", "render", "system_names"]
 
 # Seconds of work before progress is shown.
 _SHOWN_AFTER = 1.0
+# An option of the library, and the same option of the command line.
+_BOTH_FORMS = re.compile(r"(?:\w+=)?'[^']*' \(on the command line: ([^()]*)\)")
 _ENDINGS = (
     ".gz",
     ".xz",
@@ -40,6 +43,17 @@ _ENDINGS = (
     ".arrow",
     ".feather",
 )
+
+
+def adapt_message(text: str) -> str:
+    """Return a message of the library with options as on the command line, in one line.
+
+    Example:
+        >>> from capeval.cli.toolkit.output import adapt_message
+        >>> adapt_message("set missing='skip' (on the command line: --missing skip)")
+        'set --missing skip'
+    """
+    return _BOTH_FORMS.sub(r"\1", " ".join(text.split()))
 
 
 def examples(*lines: str) -> str:
