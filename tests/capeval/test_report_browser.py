@@ -23,6 +23,9 @@ from capeval.report.browser import browser_data, caption_browser
 from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.tokenizers import tokenize
 
+# Some captions contain line ends on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*a line end other than")
+
 CAPTIONS = (
     *(
         "A dog runs.",

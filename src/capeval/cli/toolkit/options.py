@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from capeval._internal.options import Argument, Level, Option, Samples, Seed
+from capeval._internal.options import Argument, Level, Option, Samples, Seed, check_options
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -165,6 +165,9 @@ class InputOptions:
     extra: Annotated[
         Unmatched, Option(help="For results without references: an error, or skip these results.")
     ] = "error"
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def splits(self) -> tuple[str, ...]:
