@@ -163,6 +163,7 @@ def test_the_keyboard(two: Locator, reader: Reader) -> None:
     reader.look()
 
 
+@pytest.mark.filterwarnings("ignore:.*a line end other than")
 def test_hostile_captions_are_text(reader: Reader, tmp_path: Path) -> None:
     said = Candidates({f"<b>{place}</b>": text for place, text in enumerate(HOSTILE)})
     references = References({image: [caption[0], "a man"] for image, caption in said.items()})
