@@ -334,3 +334,14 @@ def test_a_table_of_systems_explains_its_marks() -> None:
     notes = create_system_table(made, pairs).notes
     assert "\N{DAGGER}: differs significantly from a." in notes
     assert notes[-1].startswith("p-value: exact paired randomization")
+
+
+def test_a_report_explains_its_intervals() -> None:
+    report = evaluate(REFERENCES, GOOD, ["ROUGE-L"], subsets=SUBSETS)
+    assert "In brackets" not in report.to_markdown()
+    table = report.with_intervals(samples=20).to_markdown("Ours", scale=100)
+    assert table.startswith("| System | Images | ROUGE-L |\n")
+    assert "| Ours | low |" in table
+    assert r"In brackets: 95% bootstrap intervals over images (20 samples, seed 0)." in table
+    with pytest.raises(OptionError, match=r"'scale' must be 1 or 100 \(got 10\)"):
+        report.to_latex(scale=10)  # type: ignore[arg-type]

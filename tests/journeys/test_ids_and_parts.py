@@ -76,7 +76,7 @@ print(report["CIDEr"])
 
 
 def test_references_of_some_images(user: User, files: Path, people: People) -> None:
-    # As c40, whose references are those of a part of the test images.
+    # As in c40, only a part of the images has references.
     content = json.loads((files / "references.json").read_text())
     some = list(people.references)[:30]
     content["images"] = [row for row in content["images"] if row["id"] in some]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from capeval._internal.atomic_write import atomic_write
+from capeval._internal.user_folders import find_user_folder
 from capeval.data.captions import ImageId, References
 from capeval.data.scores import Digest
-from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats import load_references, load_subsets
 from capeval.formats.caption_files import coco_annotations
 from capeval.formats.io.json import read_json, to_json_bytes
@@ -29,15 +29,7 @@ def data_folder() -> Path:
     Raises:
         OptionError: The variable is empty.
     """
-    wanted = os.environ.get(DATA)
-    if wanted == "":
-        raise OptionError(f"{DATA} must be a folder (got an empty value)")
-    if wanted is not None:
-        return Path(wanted)
-    # Imported here, as in `cache_folder`.
-    import platformdirs
-
-    return platformdirs.user_data_path("capeval")
+    return find_user_folder(DATA, "data")
 
 
 def find_file(name: str) -> Path:

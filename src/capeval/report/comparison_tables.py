@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
 
 from capeval.report.tables import System
-from capeval.scoring.grids import Cell, Grid
+from capeval.scoring.grids import Cell, Grid, create_score_cell
 from capeval.scoring.significance import Comparison, Comparisons, describe_test, format_p_value
 
 __all__ = ["DAGGER", "Pairs", "create_comparison_table", "create_pair_table", "create_system_table"]
@@ -80,7 +79,7 @@ def create_pair_table(compared: Mapping[str, Pairs], *, notes: Sequence[str] = (
             for (a, b), comparisons in pairs.items():
                 each = comparisons[name]
                 texts = [Cell(value=text) for text in (subset, name, a, b)]
-                rows.append((*texts, *_list_scores(each), *_list_tests(each), _correct_p_value(each)))
+                rows.append((*texts, *_list_scores(each), *_list_tests(each), _create_corrected_cell(each)))
     columns: tuple[str, ...] = ("Images", "Metric", "A", "B", "Score A", "Score B", *_TESTS, "p-value (Holm)")
     if all(len(pairs) == 1 for pairs in compared.values()):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
@@ -127,16 +126,9 @@ def create_system_table(
         for name in names:
             wins = [_is_better(pairs, system.name, other, name) for other in labels if other != system.name]
             first = pairs[labels[0], system.name][name] if (labels[0], system.name) in pairs else None
-            interval = system.intervals.get(name)
-            cells.append(
-                Cell(
-                    value=system.report.corpus[name],
-                    low=interval.low if interval else None,
-                    high=interval.high if interval else None,
-                    best=all(wins),
-                    mark=DAGGER if first is not None and first.is_significant else "",
-                )
-            )
+            mark = DAGGER if first is not None and first.is_significant else ""
+            score, interval = system.report.corpus[name], system.intervals.get(name)
+            cells.append(create_score_cell(score, interval, best=all(wins), mark=mark))
         rows.append(tuple(cells))
     if notes is None:
         comparison = next(iter(next(iter(pairs.values())).values()))
@@ -153,13 +145,6 @@ def _is_better(pairs: Pairs, system: str, other: str, name: str) -> bool:
     return False
 
 
-def _correct_p_value(each: Comparison) -> Cell:
-    text = ""
-    if each.corrected_p_value is not None and format_p_value(each).startswith("<"):
-        text = f"<{each.corrected_p_value:.4f}".rstrip("0")
-    return Cell(value=each.corrected_p_value, digits=4, text=text)
-
-
 def _list_scores(each: Comparison) -> tuple[Cell, Cell]:
     return (
         Cell(value=each.a, best=each.is_significant and each.better == "a"),
@@ -171,5 +156,9 @@ def _list_tests(each: Comparison) -> tuple[Cell, Cell, Cell]:
     return (
         Cell(value=each.difference, low=each.low, high=each.high, digits=4),
         Cell(value=each.detectable, digits=4),
-        Cell(value=each.p_value, digits=4, text="" if isnan(each.p_value) else format_p_value(each)),
+        Cell(value=each.p_value, digits=4, text=format_p_value(each)),
     )
+
+
+def _create_corrected_cell(each: Comparison) -> Cell:
+    return Cell(value=each.corrected_p_value, digits=4, text=format_p_value(each, is_corrected=True))

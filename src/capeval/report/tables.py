@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from capeval.errors import MismatchError
-from capeval.scoring.grids import Cell, Grid
+from capeval.scoring.grids import Cell, Grid, create_score_cell
 
 if TYPE_CHECKING:
     from capeval.scoring.report import Replay, Report
@@ -113,10 +113,7 @@ def create_score_table(
 def _iter_interval_notes(systems: Sequence[System]) -> Iterator[str]:
     """Yield a note that explains intervals in brackets, if the table has any."""
     for interval in (each for system in systems for each in system.intervals.values()):
-        yield (
-            f"In brackets: {100 * interval.level:g}% bootstrap intervals over images"
-            f" ({interval.samples:,} samples, seed {interval.seed})."
-        )
+        yield interval.note
         return
 
 
@@ -220,16 +217,11 @@ def _rank_systems(
         best[name] = (min if name in lower else max)(known, default=nan)
     rows = []
     for label, values, intervals in systems:
-        cells = [Cell(value=label)]
-        for name in names:
-            interval = intervals.get(name)
-            cells.append(
-                Cell(
-                    value=values[name],
-                    low=interval.low if interval else None,
-                    high=interval.high if interval else None,
-                    best=len(systems) > 1 and values[name] == best[name],
-                )
+        cells = (
+            create_score_cell(
+                values[name], intervals.get(name), best=len(systems) > 1 and values[name] == best[name]
             )
-        rows.append(tuple(cells))
+            for name in names
+        )
+        rows.append((Cell(value=label), *cells))
     return rows

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Protocol
 
 from capeval._internal.atomic_write import atomic_write
-from capeval.errors import CapevalWarning, OptionError, ResourceError
+from capeval._internal.user_folders import find_user_folder
+from capeval.errors import CapevalWarning, ResourceError
 
 __all__ = [
     "CACHE",
@@ -69,15 +70,7 @@ def cache_folder() -> Path:
     Raises:
         OptionError: The variable is empty.
     """
-    wanted = os.environ.get(CACHE)
-    if wanted == "":
-        raise OptionError(f"{CACHE} must be a folder (got an empty value)")
-    if wanted is not None:
-        return Path(wanted)
-    # Imported here: the import takes longer than opening compiled tables.
-    import platformdirs
-
-    return platformdirs.user_cache_path("capeval")
+    return find_user_folder(CACHE, "cache")
 
 
 @cache

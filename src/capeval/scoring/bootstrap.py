@@ -72,6 +72,14 @@ class Interval:
     samples: int
     seed: int
 
+    @property
+    def note(self) -> str:
+        """A footnote for tables with intervals in brackets."""
+        return (
+            f"In brackets: {100 * self.level:g}% bootstrap intervals over images"
+            f" ({self.samples:,} samples, seed {self.seed})."
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BootstrapScore:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from capeval.data.captions import ImageId
 from capeval.data.scores import TIMES_100
 
-__all__ = ["Cell", "Grid", "scale_table"]
+if TYPE_CHECKING:
+    from capeval.scoring.bootstrap import Interval
+
+__all__ = ["Cell", "Grid", "create_score_cell", "scale_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,12 @@ class Grid:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+
+
+def create_score_cell(value: float, interval: Interval | None, *, best: bool = False, mark: str = "") -> Cell:
+    """Return the cell of a score with the interval that is known for it."""
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Cell(value=value, low=low, high=high, best=best, mark=mark)
 
 
 def scale_table(grid: Grid) -> Grid:

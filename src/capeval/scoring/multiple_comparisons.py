@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import isnan
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError
@@ -94,7 +95,7 @@ def correct_holm(p_values: Sequence[float]) -> list[float]:
         [0.03, 0.06, 0.06]
     """
     corrected = list(p_values)
-    known = sorted((each, place) for place, each in enumerate(p_values) if each == each)
+    known = sorted((each, place) for place, each in enumerate(p_values) if not isnan(each))
     largest = 0.0
     for rank, (p_value, place) in enumerate(known):
         largest = max(largest, min(1.0, (len(known) - rank) * p_value))

@@ -20,7 +20,7 @@ from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.options import describe_options
 from capeval.metrics.registry import list_metric_keys, normalize_score
 from capeval.scoring.grid_formats import to_latex, to_markdown
-from capeval.scoring.grids import Cell, Grid, scale_table
+from capeval.scoring.grids import Cell, Grid, create_score_cell, scale_table
 from capeval.scoring.matching import Matching
 from capeval.scoring.replay import LineEnds, Program, describe_replay
 from capeval.tokenizers import Tokenizer
@@ -323,11 +323,12 @@ class Report:
             (
                 Cell(value=label),
                 Cell(value=images),
-                *(_create_cell(scores, intervals, key) for key in self.corpus),
+                *(create_score_cell(scores[key], intervals.get(key)) for key in self.corpus),
             )
             for label, images, scores, intervals in rows
         ]
-        grid = Grid(columns=("System", "Images", *self.corpus), rows=tuple(cells), notes=self.notes())
+        notes = (*self.notes(), *dict.fromkeys(interval.note for interval in self.intervals.values()))
+        grid = Grid(columns=("System", "Images", *self.corpus), rows=tuple(cells), notes=notes)
         if not self.subsets:
             columns, cells = ("System", *self.corpus), [(row[0], *row[2:]) for row in cells]
             grid = replace(grid, columns=columns, rows=tuple(cells))
@@ -450,12 +451,6 @@ def create_report(
         scores=scores,
         unscored={key: each for key, each in unscored.items() if each is not None},
     )
-
-
-def _create_cell(scores: Mapping[str, float], intervals: Mapping[str, Interval], name: str) -> Cell:
-    interval = intervals.get(name)
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return Cell(value=scores[name], low=low, high=high)
 
 
 def _replace_nan(scores: Mapping[str, float]) -> dict[str, float | None]:

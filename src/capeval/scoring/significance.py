@@ -127,7 +127,6 @@ class Comparisons(dict[str, Comparison]):
 
     Attributes:
         notes: Sentences on images that were excluded from the comparison of a score, and on too few images.
-        few_notes: Those on too few images.
 
     Example:
         >>> from capeval import evaluate
@@ -145,7 +144,6 @@ class Comparisons(dict[str, Comparison]):
     """
 
     notes: tuple[str, ...] = ()
-    few_notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
@@ -167,8 +165,12 @@ class Comparisons(dict[str, Comparison]):
         ]
 
 
-def format_p_value(comparison: Comparison) -> str:
+def format_p_value(comparison: Comparison, *, is_corrected: bool = False) -> str:
     """Format a p-value with four decimals, or as `<0.001` if it is the smallest of a random test.
+
+    Args:
+        comparison: The comparison.
+        is_corrected: Whether to format the corrected p-value, if there is one.
 
     Example:
         >>> from capeval import evaluate
@@ -179,11 +181,13 @@ def format_p_value(comparison: Comparison) -> str:
         >>> format_p_value(compare(a, b)["ROUGE-1"])
         '0.5000'
     """
-    if isnan(comparison.p_value):
+    corrected = comparison.corrected_p_value if is_corrected else None
+    p_value = comparison.p_value if corrected is None else corrected
+    if isnan(p_value):
         return "-"
     if not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
-        return f"<{comparison.smallest_p_value:.4f}".rstrip("0")
-    return f"{comparison.p_value:.4f}"
+        return f"<{p_value:.4f}".rstrip("0")
+    return f"{p_value:.4f}"
 
 
 def describe_test(comparison: Comparison) -> str:
@@ -303,8 +307,7 @@ def compare(
         for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
         for i, name in enumerate(metric.names)
     )
-    comparisons.few_notes = _warn_about_few(units)
-    comparisons.notes = (*exclusions, *comparisons.few_notes)
+    comparisons.notes = (*exclusions, *_warn_about_few(units))
     if method == "randomization":
         is_exact = units <= MOST_EXACT
         swaps = list_swaps(units) if is_exact else draw_swaps(units, samples, seed)

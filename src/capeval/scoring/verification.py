@@ -82,7 +82,7 @@ class Verification:
     Attributes:
         system: The name of the system in the report.
         scores: The compared scores.
-        images: The number of images whose scores were compared.
+        images: The number of compared images.
         different_images: The images with different scores.
         differences: The differences between the inputs of the report and those of the verification.
         notes: The parts of the report that were not compared.

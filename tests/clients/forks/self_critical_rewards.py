@@ -23,7 +23,7 @@ def join(row: Any) -> str:
     return " ".join(words)
 
 
-# A minibatch: five samples and one greedy caption of each of eight images, whose references are ragged.
+# A minibatch: five samples and one greedy caption of each of eight images, with ragged references.
 images, per_image = 8, 5
 sampled, greedy = np.array(rows(images * per_image, 1)), np.array(rows(images, 2))
 references = [[join(row) for row in rows(2 + image % 4, 10 + image)] for image in range(images)]

@@ -29,7 +29,7 @@ from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.data.captions import ImageId
-    from capeval.report import Grid
+    from capeval.report import Grid, System
     from capeval.report.comparison_tables import Pairs
     from capeval.scoring.report import Report
 
@@ -44,7 +44,6 @@ EXAMPLES = examples(
 )
 
 
-_BOLD = "Bold: better than all other systems, with significant differences."
 PairedTest = Literal["randomization", "bootstrap"]
 Layout = Literal["pairs", "systems"]
 
@@ -128,9 +127,10 @@ def run(
             )
             for subset, images in subsets.items()
         }
-    if options.form in ("csv", "json"):
-        # The other formats have footnotes.
-        _warn_about_few_images(compared)
+    if options.form == "csv":
+        # The other formats contain these notes.
+        for note in _list_test_notes(compared):
+            print(f"capeval: warning: {note}", file=sys.stderr)
     if options.form == "json":
         from capeval.report.exporters import comparison_to_json
 
@@ -144,10 +144,10 @@ def run(
     render(grid, options.form, options.output)
 
 
-def _warn_about_few_images(compared: Mapping[str, Pairs]) -> None:
-    notes = (note for pairs in compared.values() for each in pairs.values() for note in each.few_notes)
-    for note in dict.fromkeys(notes):
-        print(f"capeval: warning: {note}", file=sys.stderr)
+def _list_test_notes(compared: Mapping[str, Pairs]) -> list[str]:
+    """Return the notes on excluded images and on too few images."""
+    notes = (note for pairs in compared.values() for each in pairs.values() for note in each.notes)
+    return list(dict.fromkeys(notes))
 
 
 def _create_table(
@@ -157,56 +157,72 @@ def _create_table(
     from capeval.scoring.significance import bootstrap
 
     pairs = compared["all"]
-    notes = _list_notes(reports, compared, options, source)
+    notes = reports[next(iter(reports))].notes(source, unscored=False)
     if options.layout == "systems":
-        systems = [
-            System(
-                name=name,
-                report=report,
-                intervals=bootstrap(report, samples=options.samples, level=options.level, seed=options.seed),
-            )
-            for name, report in reports.items()
-        ]
+        systems = []
+        for name, report in reports.items():
+            intervals = bootstrap(report, samples=options.samples, level=options.level, seed=options.seed)
+            systems.append(System(name=name, report=report, intervals=intervals))
         grid = create_system_table(systems, pairs, notes=notes)
-        has_bold = any(cell.best for row in grid.rows for cell in row)
-        return grid if has_bold else replace(grid, notes=tuple(each for each in notes if each != _BOLD))
-    if len(compared) == 1 and len(pairs) == 1:
-        ((a, b),) = pairs
-        return create_comparison_table(pairs[a, b], a, b, notes=notes)
-    return create_pair_table(compared, notes=notes)
+        about = _describe_systems(grid, systems[0], compared, options)
+    else:
+        if len(compared) == 1 and len(pairs) == 1:
+            ((a, b),) = pairs
+            grid = create_comparison_table(pairs[a, b], a, b, notes=notes)
+        else:
+            a, b = "A", "B"
+            grid = create_pair_table(compared, notes=notes)
+        about = _describe_differences(grid, a, b, compared, options)
+    return replace(grid, notes=(*grid.notes, *about, *_list_test_notes(compared)))
 
 
-def _list_notes(
-    reports: Mapping[str, Report], compared: Mapping[str, Pairs], options: ComparisonOptions, source: str
+def _describe_systems(
+    grid: Grid, first: System, compared: Mapping[str, Pairs], options: ComparisonOptions
 ) -> list[str]:
-    """Return the footnotes: references, intervals, the test, and excluded images."""
+    """Return the footnotes on intervals, daggers, bold scores and the test."""
+    from capeval.report.comparison_tables import DAGGER
+
+    level = _describe_level(compared, options)
+    notes = [next(iter(first.intervals.values())).note]
+    cells = [cell for row in grid.rows for cell in row]
+    if any(cell.mark for cell in cells):
+        notes.append(f"{DAGGER}: differs from {first.name} at {level}.")
+    if any(cell.best for cell in cells):
+        notes.append(f"Bold: better than all other systems at {level}.")
+    return [*notes, _describe_first_test(compared)]
+
+
+def _describe_differences(
+    grid: Grid, a: str, b: str, compared: Mapping[str, Pairs], options: ComparisonOptions
+) -> list[str]:
+    """Return the footnotes on differences, the test and bold scores."""
+    level = _describe_level(compared, options)
+    before = ", before correction" if _count_tests(compared) > 1 else ""
+    has_bold = any(cell.best for row in grid.rows for cell in row)
+    return [
+        f"Difference: {a} - {b}, with {100 * options.level:g}% bootstrap intervals over images.",
+        f"Detectable: only larger differences are significant at {100 * (1 - options.level):g}% with these"
+        f" images{before}.",
+        _describe_first_test(compared),
+        f"Bold: the better score, if the difference is significant at {level}."
+        if has_bold
+        else f"No difference is significant at {level}.",
+    ]
+
+
+def _describe_first_test(compared: Mapping[str, Pairs]) -> str:
+    """Return the sentence on the test, which is the same for all scores."""
     from capeval.scoring.significance import describe_test
 
-    first = next(iter(reports))
-    pairs = [each for part in compared.values() for each in part.values()]
-    comparison = next(iter(pairs[0].values()))
-    percent = f"{100 * options.level:g}%"
-    notes = [*reports[first].notes(source, unscored=False)]
-    significant = f"{100 * (1 - options.level):g}%"
-    tested = len(pairs) // len(compared)
-    corrected = f", corrected for {tested:,} pairs of systems (Holm)" if tested > 1 else ""
-    if options.layout == "systems":
-        notes.append(f"In brackets: {percent} bootstrap intervals over images.")
-        notes.append(f"\N{DAGGER}: differs from {first} at {significant}{corrected}.")
-        notes.append(_BOLD)
-        notes.append(describe_test(comparison))
-    else:
-        a, b = next(iter(compared["all"])) if len(pairs) == 1 else ("A", "B")
-        notes.append(f"Difference: {a} - {b}, with {percent} bootstrap intervals over images.")
-        notes.append(
-            f"Detectable: only larger differences are significant at {significant} with these images"
-            f"{', before correction' if corrected else ''}."
-        )
-        notes.append(describe_test(comparison))
-        found = any(each.is_significant for comparisons in pairs for each in comparisons.values())
-        notes.append(
-            f"Bold: the better score, if the difference is significant at {significant}{corrected}."
-            if found
-            else f"No difference is significant at {significant}{corrected}."
-        )
-    return [*notes, *dict.fromkeys(note for each in pairs for note in each.notes)]
+    return describe_test(next(iter(next(iter(compared["all"].values())).values())))
+
+
+def _count_tests(compared: Mapping[str, Pairs]) -> int:
+    """Return the number of pairs for which p-values are corrected."""
+    return len(compared["all"])
+
+
+def _describe_level(compared: Mapping[str, Pairs], options: ComparisonOptions) -> str:
+    tests = _count_tests(compared)
+    corrected = f", corrected for {tests:,} pairs of systems (Holm)" if tests > 1 else ""
+    return f"{100 * (1 - options.level):g}%{corrected}"

@@ -22,7 +22,7 @@ class PTBTokenizer:
 
         Args:
             corpus: A mapping of image ids to lists of captions; or a list with the caption, or the list of
-                captions, of each image, whose id is then its position.
+                captions, of each image. The position in the list is then the image id.
 
         Returns:
             A mapping of image ids to captions, as tokens joined by single spaces. Images with an empty list
