@@ -28,6 +28,7 @@ __all__ = [
     "compute_tail",
     "correct_p_value",
     "drop_nan",
+    "wilson_interval",
 ]
 
 _NORMAL = NormalDist()
@@ -111,6 +112,22 @@ def correct_p_value(p_value: float, units: int) -> float:
         return 1.0
     deviations = -_NORMAL.inv_cdf(p_value / 2) * math.sqrt((units - 1) / units)
     return 2 * compute_t_tail(deviations, units - 1)
+
+
+def wilson_interval(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's score interval of a share of `count` independent cases (Wilson 1927).
+
+    It never has zero width, also for a share of 0 or 1.
+
+    Args:
+        part: The share, from 0 to 1.
+        count: The number of cases.
+        level: The confidence level, between 0 and 1.
+    """
+    z = _NORMAL.inv_cdf((1 + level) / 2)
+    center = (part + z * z / (2 * count)) / (1 + z * z / count)
+    reach = z / (1 + z * z / count) * math.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
+    return max(0.0, center - reach), min(1.0, center + reach)
 
 
 def _compute_shift(values: FloatArray, score: float) -> float:

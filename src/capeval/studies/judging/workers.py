@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
+from capeval.scoring.intervals import wilson_interval
 from capeval.studies.judging.worker_models import Answers, fit_dawid_skene, fit_mace
-from capeval.studies.shared.accuracy import wilson_interval
 
 __all__ = ["Share", "WorkerRow", "binomial_p", "compute_worker_rows", "count_agreements"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from capeval._internal.validation import validate_choice
 from capeval.errors import MismatchError
+from capeval.scoring.intervals import wilson_interval
 from capeval.studies.shared.ties import Ties
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "accuracy",
     "combine_draws",
     "compute_accuracy_by_class",
-    "wilson_interval",
 ]
 
 
@@ -76,14 +76,6 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
     return Accuracy(
         value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
     )
-
-
-def wilson_interval(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval of a proportion among `count` independent cases."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    center = (part + z * z / (2 * count)) / (1 + z * z / count)
-    reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
-    return max(0.0, float(center - reach)), min(1.0, float(center + reach))
 
 
 def compute_accuracy_by_class(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 from django.db.models.fields.json import KT
 
+from capeval.scoring.intervals import wilson_interval
 from capeval.studies.judging.worker_models import gather_answers
 from capeval.studies.judging.workers import binomial_p, count_agreements
-from capeval.studies.shared.accuracy import wilson_interval
 from capeval_server.annotation.core.agreement import measure_caption_agreement
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
