@@ -89,7 +89,7 @@ BASE = Distribution(
         "capeval/*.py",
         "capeval/*.pyi",
         "capeval/py.typed",
-        "capeval/datasets/citations.bib",
+        "capeval/data/citations.bib",
         "capeval/datasets/splits/*.txt",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",

@@ -145,6 +145,16 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
+def _print_citation(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from capeval.metrics import METRICS
+    from capeval.metrics.citations import cite_metrics
+
+    deliver(cite_metrics(make() for make in METRICS.values()), None)
+    context.exit()
+
+
 def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
     if shell is None or context.resilient_parsing:
         return
@@ -169,6 +179,14 @@ app = _Commands(
             expose_value=False,
             callback=_print_version,
             help="Show the version and exit.",
+        ),
+        click.Option(
+            ["--cite"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_citation,
+            help="Print BibTeX of capeval and of the metrics' papers and exit.",
         ),
         click.Option(
             ["--show-completion"],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from capeval.data.captions import ImageId, References
+from capeval.data.citations import get_bibtex
 from capeval.datasets import coco, registered_files
 from capeval.errors import FormatError, MismatchError, OptionError, ResourceError
 from capeval.resources.installed_files import INSTALL
@@ -55,7 +55,7 @@ class Benchmark(ABC):
         references: The lowest and the highest number of references of an image.
         source: The origin of the captions, in a few words.
         license: A note about the license of the captions.
-        citations: The keys of the papers to cite, in `citations.bib`.
+        citations: The keys of the papers to cite, in `capeval/data/citations.bib`.
         metrics: The metrics that papers report; None for those of the COCO server.
 
     Example:
@@ -79,9 +79,7 @@ class Benchmark(ABC):
     @property
     def bibtex(self) -> str:
         """The BibTeX entries of the papers to cite."""
-        text = Path(__file__).with_name("citations.bib").read_text(encoding="utf-8")
-        entries = {re.split(r"[{,]", entry)[1]: entry.strip() for entry in text.split("\n\n")}
-        return "\n\n".join(entries[key] for key in self.citations) + "\n"
+        return get_bibtex(self.citations)
 
     @property
     def reference_counts(self) -> str:

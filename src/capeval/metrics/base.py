@@ -104,6 +104,7 @@ class Metric(ABC):
         featured: The variants that forms list first; the others are listed under "More metrics".
         note: Footnote for tables of its scores, in one sentence.
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
+        citations: The papers to cite: BibTeX entries, or keys of those in `capeval/data/citations.bib`.
         first_reference_counts: Whether the first of several equally good references determines the image's
             statistics. The score of the image is the same for each of them; the corpus score may differ.
 
@@ -139,6 +140,7 @@ class Metric(ABC):
     featured: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
+    citations: ClassVar[tuple[str, ...]] = ()
     first_reference_counts: ClassVar[bool] = False
 
     @property

@@ -55,6 +55,7 @@ class Bleu(Metric):
     family: ClassVar[str] = "BLEU"
     featured: ClassVar = ("BLEU",)
     docs_page: ClassVar[str] = "bleu"
+    citations: ClassVar = ("papineni2002bleu",)
     variants: ClassVar = {"BLEU": {}, **{f"BLEU-{n}": {"orders": (n,)} for n in range(1, 5)}}
 
     orders: tuple[int, ...] = (1, 2, 3, 4)

@@ -38,6 +38,7 @@ class _Cider(MeanMetric):
     """
 
     docs_page: ClassVar[str] = "cider"
+    citations: ClassVar = ("vedantam2015cider",)
 
     n: int = 4
     order: int | None = None

@@ -125,6 +125,7 @@ class Meteor(Metric):
     family: ClassVar[str] = "METEOR"
     featured: ClassVar = ("METEOR",)
     docs_page: ClassVar[str] = "meteor"
+    citations: ClassVar = ("denkowski2014meteor",)
     variants: ClassVar = {
         "METEOR": {},
         **{f"METEOR-{language}": _get_language_options(language) for language in LANGUAGES[1:]},

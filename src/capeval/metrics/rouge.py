@@ -46,6 +46,7 @@ class RougeL(MeanMetric):
     featured: ClassVar = ("ROUGE-L",)
     aliases: ClassVar = {"ROUGE": "ROUGE-L"}
     docs_page: ClassVar[str] = "rouge"
+    citations: ClassVar = ("lin2004rouge",)
 
     beta: float = 1.2
 
@@ -80,6 +81,7 @@ class RougeN(MeanMetric):
 
     family: ClassVar[str] = "ROUGE-N"
     docs_page: ClassVar[str] = "rouge"
+    citations: ClassVar = ("lin2004rouge",)
     variants: ClassVar = {f"ROUGE-{n}": {"n": n} for n in range(1, 5)}
 
     n: int = 1
@@ -121,6 +123,7 @@ class RougeS(MeanMetric):
 
     family: ClassVar[str] = "ROUGE-S"
     docs_page: ClassVar[str] = "rouge"
+    citations: ClassVar = ("lin2004rouge",)
 
     distance: int | None = 4
     beta: float = 1.2

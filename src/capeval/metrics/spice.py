@@ -125,6 +125,7 @@ class Spice(Metric):
     family: ClassVar[str] = "SPICE"
     featured: ClassVar = ("SPICE",)
     docs_page: ClassVar[str] = "spice"
+    citations: ClassVar = ("anderson2016spice",)
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "SPICE": {},
         **{f"SPICE-{category}": {"categories": (category,)} for category in CATEGORIES[1:]},

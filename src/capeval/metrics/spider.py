@@ -59,6 +59,7 @@ class Spider(Metric):
     featured: ClassVar = ("SPIDEr",)
     note: ClassVar[str] = "SPIDEr is the mean of SPICE and CIDEr-D."
     docs_page: ClassVar[str] = "spice"
+    citations: ClassVar = ("liu2017spider", "anderson2016spice", "vedantam2015cider")
 
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION

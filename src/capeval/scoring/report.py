@@ -17,6 +17,7 @@ from capeval.errors import OptionError, UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
+from capeval.metrics.citations import cite_metrics
 from capeval.metrics.options import describe_options
 from capeval.metrics.registry import list_metric_keys, normalize_score
 from capeval.scoring.grid_formats import to_latex, to_markdown
@@ -227,6 +228,17 @@ class Report:
         from capeval.scoring.significance import compare
 
         return compare(self, other, method=method, samples=samples, level=level, seed=seed)
+
+    def cite(self) -> str:
+        """Return BibTeX of capeval and of the papers of the report's metrics.
+
+        Example:
+            >>> from capeval import evaluate
+            >>> report = evaluate({1: ["A big red bus."]}, {1: "A red bus."}, ["ROUGE-1"])
+            >>> [line for line in report.cite().splitlines() if line.startswith("@")]
+            ['@software{capeval,', '@inproceedings{lin2004rouge,']
+        """
+        return cite_metrics(metric for metric, _ in self.scores)
 
     def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
         """Return the report as the JSON-compatible dictionary that `save` writes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datasets
 import evaluate
 
+from capeval.data.citations import get_bibtex
 from capeval.metrics import DEFAULT, Metric
 from capeval.scoring.evaluator import evaluate as scored
 from capeval.tokenizers import Tokenizer
@@ -14,16 +15,6 @@ __all__ = ["CapevalScores"]
 _DESCRIPTION = """
 Image captioning metrics of the COCO Captions server: BLEU, METEOR, ROUGE-L, CIDEr-D, SPICE and others. The
 scores equal pycocoevalcap's, without Java.
-"""
-
-_CITATION = """
-@article{chen2015coco,
-  title={Microsoft {COCO} Captions: Data Collection and Evaluation Server},
-  author={Chen, Xinlei and Fang, Hao and Lin, Tsung-Yi and Vedantam, Ramakrishna and Gupta, Saurabh and
-    Doll{\\'a}r, Piotr and Zitnick, C. Lawrence},
-  journal={arXiv preprint arXiv:1504.00325},
-  year={2015}
-}
 """
 
 _INPUTS = """
@@ -45,7 +36,7 @@ class CapevalScores(evaluate.Metric):  # type: ignore[misc]
         text = datasets.Value("string")
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
-            citation=_CITATION,
+            citation=get_bibtex(["chen2015captions"]),
             inputs_description=_INPUTS,
             features=datasets.Features({"predictions": text, "references": datasets.Sequence(text)}),
         )
