@@ -157,11 +157,13 @@ pictures: $(VENV)/.native ## Take the screenshots of the documentation, from the
 # The tools that build and check releases. Zig links against the C library of manylinux2014 on every machine.
 $(VENV)/.release: $(VENV)/.dependencies
 	@$(BIN)/pip install --constraint constraints.txt --group release
+	@$(BIN)/pip install --no-deps --upgrade --target $(VENV)/cffconvert cffconvert==2.0.0
 	@touch $@
 
 ARCHITECTURES := x86_64 aarch64
 wheel: $(VENV)/.release ## Build wheels (Linux on ARCHITECTURES, Python 3.11 and newer) and source distributions into dist/
-	@$(BIN)/python scripts/wheels.py --output dist $(ARCHITECTURES)
+	@$(BIN)/python -m scripts.release_source build/source
+	@CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python build/source/scripts/wheels.py --output $(CURDIR)/dist $(ARCHITECTURES)
 
 release-check: wheel $(VENV)/.native ## Build the distributions and check licenses, versions, contents and installation
 	@$(BIN)/python scripts/release_check.py dist

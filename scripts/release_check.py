@@ -2,8 +2,9 @@
 
 Run `python scripts/release_check.py dist`.
 
-- Versions, metadata and licenses.
-- Contents: each distribution contains all files of its package, no files of another package, and no data.
+- Versions, metadata, citation and licenses; the README as a package index renders it.
+- Sizes and contents: each distribution contains all files of its package, no files of another package, and
+  no data.
 - Linking: capeval's wheels need only the libraries of manylinux2014.
 - Installation: capeval's wheel for this machine installs without cargo and computes the same scores as the
   checkout; the other distributions install next to it and their commands run.
@@ -32,6 +33,8 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[1]
 sys.path.insert(0, str(PROJECT))
 
+from scripts.release_source import CITATION, read_addresses  # noqa: E402
+from scripts.release_texts import SCHEMA, check_citation, check_description  # noqa: E402
 from scripts.third_party import NOTICE, linked, notice  # noqa: E402
 
 
@@ -130,6 +133,10 @@ PURE = (
 DISTRIBUTIONS = (BASE, *PURE)
 POLICY = "manylinux_2_17"
 LARGEST = 10_000_000
+"""Maximum size in bytes of a file in a distribution, except for the native module."""
+LARGEST_WHEEL = 4_000_000
+"""Maximum size in bytes of a wheel of capeval."""
+_CRATES = re.compile(r"^version\.workspace = true$", re.MULTILINE)
 # The installed wheel and this checkout must compute the same scores for these captions.
 REFERENCES = {
     "1": ["A man rides a red bicycle.", "Somebody is cycling on the road."],
@@ -144,6 +151,12 @@ def read_version(cargo: str) -> str:
     return str(tomllib.loads(cargo)["workspace"]["package"]["version"])
 
 
+def read_date(changelog: str) -> str:
+    """Return the date of the first version in the changelog; "" if it has none."""
+    heading = re.search(r"^## \[[^\]]+\] - (\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE)
+    return "" if heading is None else heading[1]
+
+
 def check_versions(changelog: str, version: str, files: Sequence[str]) -> Iterator[str]:
     """Yield errors in the versions of the changelog and of file names."""
     heading = re.search(r"^## \[([^\]]+)\] - (\S+)$", changelog, re.MULTILINE)
@@ -153,6 +166,20 @@ def check_versions(changelog: str, version: str, files: Sequence[str]) -> Iterat
     for name in files:
         if name.removesuffix(".tar.gz").split("-")[1] != version:
             yield f"{name} must be of version {version}"
+
+
+def check_crates() -> Iterator[str]:
+    """Yield an error for each crate that doesn't have the version of the workspace."""
+    for path in sorted(PROJECT.glob("crates/*/Cargo.toml")):
+        if not _CRATES.search(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(PROJECT)} must have the version of the workspace"
+
+
+def check_size(wheel: Path) -> Iterator[str]:
+    """Yield an error if a wheel of capeval is too large."""
+    size = wheel.stat().st_size
+    if size > LARGEST_WHEEL:
+        yield f"{wheel.name} must have at most {LARGEST_WHEEL:,} bytes (got {size:,})"
 
 
 def check_metadata(distribution: Distribution, name: str, metadata: str, version: str) -> Iterator[str]:
@@ -353,18 +380,26 @@ def check_release(folder: Path) -> Iterator[str]:
     changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
     version = read_version((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
     yield from check_versions(changelog, version, [path.name for path in files])
+    yield from check_crates()
+    report("citation")
+    citation = CITATION.read_text(encoding="utf-8")
+    yield from check_citation(citation, version, read_date(changelog), (PROJECT / SCHEMA).read_text())
     report("metadata")
     run([program("twine"), "check", "--strict", *files])
     for distribution in DISTRIBUTIONS:
         for path in (path for path in files if is_of(path, distribution)):
             report(f"contents of {path.name}")
             members = list_members(path)
-            yield from check_metadata(distribution, path.name, read_metadata(path), version)
+            metadata = read_metadata(path)
+            yield from check_metadata(distribution, path.name, metadata, version)
+            has_addresses = read_addresses(citation) is not None
+            yield from check_description(path.name, metadata, has_addresses=has_addresses)
             yield from check_contents(distribution, path.name, members)
             yield from check_complete(distribution, path.name, members)
     native = [path for path in files if is_of(path, BASE) and path.suffix == ".whl"]
     for wheel in native:
-        report(f"linking of {wheel.name}")
+        report(f"size and linking of {wheel.name}")
+        yield from check_size(wheel)
         yield from check_linking(wheel)
     installed = [wheel for wheel in native if platform.machine() in wheel.name]
     if not installed:
