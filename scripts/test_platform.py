@@ -3,7 +3,7 @@
 Run `python scripts/test_platform.py`. It needs a Rust toolchain and installs everything else into
 `build/platform`. The forge runs it on Linux, macOS and Windows with all supported versions of Python.
 
-With `--wheel dist`, it builds the wheel of a release instead, for free-threaded versions of Python, which don't
+With `--wheel dist`, it builds the wheel of a release instead, for free-threaded versions of Python. They don't
 load the wheels of the stable ABI that `scripts/wheels.py` builds.
 """
 
@@ -46,13 +46,6 @@ def build(output: Path) -> None:
     # As scripts/wheels.py: the linker Zig makes wheels for older versions of the C library.
     linux = ("--zig", "--compatibility", "manylinux2014") if sys.platform == "linux" else ()
     options = ("--release", "--locked", "--interpreter", PYTHON)
-        "--release",
-        "--locked",
-        "--interpreter",
-        PYTHON,
-        "--manifest-path",
-        "crates/python/Cargo.toml",
-    )
     run("maturin", "build", *options, *linux, "--out", output, folder=source)
 
 
