@@ -6,8 +6,10 @@ import json
 import math
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +18,12 @@ from scipy import stats
 from capeval import RougeL, Tokenizer
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, MismatchError, OptionError
+from capeval.scoring.comparisons import Method
 from capeval.scoring.evaluator import evaluate
 from capeval.scoring.intervals import compute_interval
 from capeval.scoring.multiple_comparisons import compare_systems, correct_holm
 from capeval.scoring.report import Report
-from capeval.scoring.significance import Method, compare, resample
+from capeval.scoring.significance import compare, resample
 
 RECORDED = json.loads((Path(__file__).parent / "holm_statsmodels.json").read_text(encoding="utf-8"))
 NO_TOKENIZER = Tokenizer(kind="none")
@@ -108,19 +111,34 @@ def _quantile_error(replicates: FloatArray, level: float) -> float:
 
 
 def test_the_first_system_is_compared_with_each_other() -> None:
-    systems = create_systems(3)
-    found = compare_systems(systems, samples=200, seed=3)
+    found = compare_systems(create_systems(3), samples=200, seed=3)
     assert list(found) == [("system 0", "system 1"), ("system 0", "system 2")]
-    for (a, b), comparisons in found.items():
-        alone = compare(systems[a], systems[b], samples=200, seed=3)
+
+
+@pytest.mark.parametrize("images", [12, 40])
+@pytest.mark.parametrize("method", ["randomization", "bootstrap"])
+def test_every_pair_is_compared_as_if_alone(method: Method, images: int) -> None:
+    systems = create_systems(4, images=images)
+    # One system has its images and metrics in another order.
+    reversed_ids = systems["system 1"].image_ids[::-1]
+    systems["system 1"] = _reorder(systems["system 1"], images)
+    assert systems["system 1"].image_ids == reversed_ids
+    options: dict[str, Any] = {"method": method, "samples": 200, "seed": 3}
+    for (a, b), comparisons in compare_systems(systems, all_pairs=True, **options).items():
+        alone = compare(systems[a], systems[b], **options)
         assert list(comparisons) == list(alone)
+        assert comparisons.notes == alone.notes
         for name, each in comparisons.items():
-            assert (each.difference, each.low, each.p_value) == (
-                alone[name].difference,
-                alone[name].low,
-                alone[name].p_value,
-            )
-            assert alone[name].corrected_p_value is None
+            assert each.corrected_p_value is not None
+            # To the last bit.
+            assert repr(replace(each, corrected_p_value=None)) == repr(alone[name])
+
+
+def _reorder(report: Report, images: int) -> Report:
+    scores = tuple(
+        (metric, replace(each, statistics=each.statistics[::-1])) for metric, each in report.scores[::-1]
+    )
+    return replace(report, image_ids=tuple(range(images))[::-1], scores=scores)
 
 
 @pytest.mark.parametrize("method", ["randomization", "bootstrap"])

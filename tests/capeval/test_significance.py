@@ -14,14 +14,14 @@ from scipy.stats import norm, permutation_test, t
 from capeval import Cider2015, RougeL, Tokenizer
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.metrics import Metric
+from capeval.scoring.comparisons import Method
 from capeval.scoring.evaluator import evaluate
 from capeval.scoring.intervals import compute_t_quantile, compute_t_tail
+from capeval.scoring.paired_tests import _randomize
 from capeval.scoring.report import Report
 from capeval.scoring.significance import (
     BootstrapScore,
-    Method,
     Resampler,
-    _randomize,
     bootstrap,
     compare,
     difference,

@@ -36,7 +36,8 @@ from capeval.datasets import coco
 from capeval.errors import UnscoredWarning
 from capeval.metrics import Metric
 from capeval.metrics.registry import DEFAULT
-from capeval.scoring.significance import Method, Resampler, compare
+from capeval.scoring.comparisons import Method
+from capeval.scoring.significance import Resampler, compare
 
 __all__ = [
     "Population",

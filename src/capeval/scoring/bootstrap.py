@@ -6,7 +6,7 @@ the metric computes scores from them. No caption is scored again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from capeval.data.scores import FloatArray, Scores
 from capeval.errors import UnscoredWarning
 from capeval.metrics.base import Metric
 from capeval.scoring.intervals import compute_acceleration, compute_interval
-from capeval.scoring.resampling import chunk_sizes, draw_resamples, score_resamples
+from capeval.scoring.resampling import Draws, score_resamples
 
 __all__ = [
     "BootstrapScore",
@@ -54,15 +54,17 @@ class SystemScores(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """A corpus score and its bootstrap interval.
+    """A score and its confidence interval.
 
     Attributes:
         score: The score of all images.
         low: The lower end of the interval.
         high: The upper end of the interval.
         level: The confidence level, between 0 and 1.
-        samples: The number of resamples.
+        samples: The number of resamples; 0 for an interval without resamples.
         seed: The seed of the resamples.
+        method: The method of the interval, for the footnote.
+        units: The units that vary, for the footnote.
     """
 
     score: float
@@ -71,14 +73,19 @@ class Interval:
     level: float
     samples: int
     seed: int
+    method: str = "bootstrap"
+    units: str = "images"
+
+    @property
+    def description(self) -> str:
+        """The level, method and units, such as `95% bootstrap intervals over images`."""
+        drawn = f" ({self.samples:,} samples, seed {self.seed})" if self.samples else ""
+        return f"{100 * self.level:g}% {self.method} intervals over {self.units}{drawn}"
 
     @property
     def note(self) -> str:
         """A footnote for tables with intervals in brackets."""
-        return (
-            f"In brackets: {100 * self.level:g}% bootstrap intervals over images"
-            f" ({self.samples:,} samples, seed {self.seed})."
-        )
+        return f"In brackets: {self.description}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,7 +189,7 @@ def resample(
         (0.5, [0.333, 1.0, 1.0, 0.167])
     """
     check_resampling(samples, seed)
-    return _resample_scores(report, images, seed, lambda count: draw_resamples(count, samples, seed))
+    return _resample_scores(report, images, Draws(samples, seed, is_stored=False))
 
 
 class Resampler:
@@ -212,7 +219,7 @@ class Resampler:
         check_resampling(samples, seed)
         self.samples = samples
         self.seed = seed
-        self._drawn: dict[int, NDArray[np.uint8]] = {}
+        self._draws = Draws(samples, seed, is_stored=True)
 
     def resample(
         self, report: SystemScores, *, images: Iterable[ImageId] | None = None
@@ -228,22 +235,7 @@ class Resampler:
             MismatchError: The report has no scores for one of the images.
             OptionError: `images` is not a list, or it is empty.
         """
-        return _resample_scores(report, images, self.seed, self._draw)
-
-    def _draw(self, images: int) -> Iterator[FloatArray]:
-        if images not in self._drawn:
-            # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
-            drawn = np.empty((self.samples, images), np.uint8)
-            start = 0
-            for rows in draw_resamples(images, self.samples, self.seed):
-                drawn[start : start + len(rows)] = rows
-                start += len(rows)
-            self._drawn[images] = drawn
-        start = 0
-        # The chunks are the same as in `resample`, so that sums are bit-identical.
-        for size in chunk_sizes(images, self.samples):
-            yield self._drawn[images][start : start + size].astype(np.float64)
-            start += size
+        return _resample_scores(report, images, self._draws)
 
 
 def bootstrap(
@@ -296,12 +288,8 @@ def check_resampling(samples: object, seed: object) -> None:
 
 
 def _resample_scores(
-    report: SystemScores,
-    images: Iterable[ImageId] | None,
-    seed: int,
-    weights: Callable[[int], Iterator[FloatArray]],
+    report: SystemScores, images: Iterable[ImageId] | None, draws: Draws
 ) -> dict[str, BootstrapScore]:
-    """Resample the scores of a report; `weights` draws resamples of N images."""
     metrics = [metric for metric, _ in report.scores]
     statistics = [scores.statistics for _, scores in report.scores]
     count = len(report.image_ids)
@@ -310,7 +298,7 @@ def _resample_scores(
         statistics, count = [each[rows] for each in statistics], len(rows)
     resampled = {}
     for metric, own, values in zip(
-        metrics, statistics, score_resamples(metrics, statistics, weights(count)), strict=True
+        metrics, statistics, score_resamples(metrics, statistics, draws.resamples(count)), strict=True
     ):
         scores = metric.aggregate(own.sum(axis=0))
         accelerations = compute_acceleration(metric, own)
@@ -319,7 +307,7 @@ def _resample_scores(
                 name=name,
                 score=float(scores[i]),
                 values=values[:, i],
-                seed=seed,
+                seed=draws.seed,
                 higher_is_better=metric.higher_is_better,
                 units=count,
                 acceleration=float(accelerations[i]),

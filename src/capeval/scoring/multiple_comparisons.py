@@ -9,7 +9,9 @@ from math import isnan
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError
-from capeval.scoring.significance import Comparisons, Method, SystemScores, compare
+from capeval.scoring.bootstrap import SystemScores
+from capeval.scoring.comparisons import Comparisons, Method
+from capeval.scoring.paired_tests import PairedTests
 
 __all__ = ["compare_systems", "correct_holm"]
 
@@ -41,6 +43,9 @@ def compare_systems(
         images: The images to compare, such as a subset; all by default.
         progress: Called with a description of each pair before it is compared.
 
+    Each system is resampled once. With more than two systems, the draws are stored, with two bytes per image
+    and sample.
+
     Returns:
         The comparisons of each pair by the names of its systems.
 
@@ -66,16 +71,14 @@ def compare_systems(
     """
     if len(systems) < 2:
         raise MismatchError(f"a comparison needs at least two systems (got {len(systems)})")
-    chosen = None if images is None else list(images)
+    tests = PairedTests(systems, method=method, samples=samples, level=level, seed=seed, images=images)
     first, *others = systems
     pairs = list(combinations(systems, 2)) if all_pairs else [(first, other) for other in others]
     found = {}
     for a, b in pairs:
         if progress is not None:
             progress(f"Comparing {a} and {b}")
-        found[a, b] = compare(
-            systems[a], systems[b], method=method, samples=samples, level=level, seed=seed, images=chosen
-        )
+        found[a, b] = tests.compare(a, b)
     for name in found[pairs[0]]:
         corrected = correct_holm([found[pair][name].p_value for pair in pairs])
         for pair, p_value in zip(pairs, corrected, strict=True):

@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from capeval._internal.atomic_write import atomic_write
 from capeval._internal.notebook_html import html_table
-from capeval._internal.optional_packages import make_missing_package_error
 from capeval.data.captions import ImageId
-from capeval.data.scores import TIMES_100, Digest, FloatArray, Scores, Signature
+from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import OptionError, UnscoredWarning
 from capeval.errors.messages import format_names, format_score
-from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.citations import cite_metrics
-from capeval.metrics.options import describe_options
-from capeval.metrics.registry import list_metric_keys, normalize_score
+from capeval.metrics.registry import list_metric_keys
+from capeval.scoring import report_contents, report_tables
 from capeval.scoring.grid_formats import to_latex, to_markdown
-from capeval.scoring.grids import Cell, Grid, create_score_cell, scale_table
+from capeval.scoring.grids import Grid, scale_table
 from capeval.scoring.matching import Matching
 from capeval.scoring.replay import LineEnds, Program, describe_replay
-from capeval.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
-    from capeval.scoring.significance import Comparisons, Interval, Method
+    from capeval.scoring.comparisons import Method
+    from capeval.scoring.significance import Comparisons, Interval
 
 __all__ = ["Replay", "Report"]
-
-_Value = TypeVar("_Value")
-
-
-class _Scores(dict[str, _Value]):
-    """Values by the name of the score, also found by other spellings and by the names of pycocoevalcap."""
-
-    def __missing__(self, name: str) -> _Value:
-        spelling = normalize_score(name, self)
-        if spelling not in self:
-            raise KeyError(f"no score {name!r}; the report has {', '.join(self)}")
-        return self[spelling]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -109,24 +95,17 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks, with one row per score and one column per subset."""
-        replays = () if self.replay is None else (self.replay,)
-        columns = (
-            "",
-            f"{len(self.image_ids):,} images",
-            *(replay.program for replay in replays),
-            *self.subsets,
-        )
-        rows = [
-            (
-                name,
-                self._format_score(name),
-                *(format_score(replay.report.corpus[name]) for replay in replays),
-                *(format_score(scores[name]) for scores in self.subsets.values()),
-            )
-            for name in self.corpus
-        ]
+        columns = {
+            f"{len(self.image_ids):,} images": {name: self._format_score(name) for name in self.corpus}
+        }
+        others = dict(self.subsets)
+        if self.replay is not None:
+            others = {self.replay.program: self.replay.report.corpus, **others}
+        for title, scores in others.items():
+            columns[title] = {name: format_score(scores[name]) for name in self.corpus}
+        rows = [(name, *(column[name] for column in columns.values())) for name in self.corpus]
         signatures = [str(signature) for signature in self.signatures.values()]
-        return html_table(columns, rows, notes={"Notes": self.notes(), "Signatures": signatures})
+        return html_table(("", *columns), rows, notes={"Notes": self.notes(), "Signatures": signatures})
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -143,40 +122,19 @@ class Report:
             unscored: Whether to include the notes about unscored images.
         """
         signature = next(iter(self.signatures.values()))
-        counts = signature.references.replace("-", " to ")
-        references = "1 reference" if counts == "1" else f"{counts} references"
-        images = "1 image" if self._image_count == 1 else f"{self._image_count:,} images"
-        named = f" ({source})" if source else ""
-        options = {metric: describe_options(metric) for metric, _ in self.scores}
-        # The notes are about the default options.
-        of_metrics = dict.fromkeys(metric.note for metric in options if metric.note and not options[metric])
+        metrics = [metric for metric, _ in self.scores]
         return (
-            f"{images}, {references} each{named}.",
-            *self._describe_settings(signature, [each for each in options.values() if each]),
+            report_contents.describe_references(signature, source),
+            *report_contents.describe_settings(signature, metrics),
             *(self.matching.notes if self.matching is not None else ()),
-            " ".join([*of_metrics, TIMES_100]),
+            report_contents.describe_scores(metrics),
             *((self.replay.note,) if self.replay is not None else ()),
             *(self.unscored_notes() if unscored else ()),
         )
 
-    @staticmethod
-    def _describe_settings(signature: Signature, options: Sequence[str]) -> tuple[str, ...]:
-        """Return the footnotes on options and tokenizers that papers don't use."""
-        notes = []
-        if options:
-            notes.append(f"Not the default options: {', '.join(options)}.")
-        if not signature.tokenizer.startswith(str(Tokenizer())):
-            notes.append(f"Tokenizer: {signature.tokenizer}.")
-        return tuple(notes)
-
     def unscored_notes(self) -> tuple[str, ...]:
         """Return one sentence per reason for unscored images; empty if all are scored."""
         return tuple(dict.fromkeys(f"{each}." for each in self.unscored.values()))
-
-    @property
-    def _image_count(self) -> int:
-        # Scores of shards have no rows, but their signatures contain the number of images.
-        return next((signature.images for signature in self.signatures.values()), len(self.image_ids))
 
     def _format_score(self, name: str) -> str:
         interval = self.intervals.get(name)
@@ -248,35 +206,27 @@ class Report:
         Args:
             per_image: Whether to include the scores of each image.
         """
-        report: dict[str, Any] = {"images": self._image_count, "metrics": _replace_nan(self.corpus)}
+        images = report_contents.count_images(self.signatures, self.image_ids)
+        report: dict[str, Any] = {"images": images, "metrics": report_contents.replace_all_nan(self.corpus)}
         if self.matching is not None and self.matching.notes:
             report["matching"] = asdict(self.matching)
         if self.subsets:
-            report["subsets"] = {name: _replace_nan(scores) for name, scores in self.subsets.items()}
+            report["subsets"] = {
+                name: report_contents.replace_all_nan(scores) for name, scores in self.subsets.items()
+            }
         if self.intervals:
-            report["intervals"] = {name: _replace_nan(asdict(each)) for name, each in self.intervals.items()}
+            report["intervals"] = report_contents.intervals_to_dict(self.intervals)
         if self.replay is not None:
             report["replay"] = self.replay.to_dict(per_image=per_image)
         if self.unscored:
-            report["unscored"] = {
-                name: {"images": list(each.images), "note": str(each)} for name, each in self.unscored.items()
-            }
-        report["signatures"] = {
-            name: _signature_to_dict(signature) for name, signature in self.signatures.items()
-        }
+            report["unscored"] = report_contents.unscored_to_dict(self.unscored)
+        report["signatures"] = report_contents.signatures_to_dict(self.signatures)
         if self.candidates_digest is not None:
             report["candidates_digest"] = str(self.candidates_digest)
         if resources := find_fingerprints([metric for metric, _ in self.scores]):
             report["resources"] = resources
         if per_image:
-            columns = {
-                name: [replace_nan(each) for each in values.tolist()]
-                for name, values in self.per_image.items()
-            }
-            report["per_image"] = [
-                {"image_id": image, **{name: values[row] for name, values in columns.items()}}
-                for row, image in enumerate(self.image_ids)
-            ]
+            report["per_image"] = report_contents.list_image_rows(self.image_ids, self.per_image)
         return report
 
     def to_latex(self, name: str = "Scores", *, scale: Literal[1, 100] = 1) -> str:
@@ -329,21 +279,8 @@ class Report:
     def _create_table(self, name: str, scale: int) -> Grid:
         if scale not in (1, 100):
             raise OptionError(f"'scale' must be 1 or 100 (got {scale!r})")
-        rows = [(name, "all", self.corpus, self.intervals)]
-        rows += [(name, subset, scores, {}) for subset, scores in self.subsets.items()]
-        cells = [
-            (
-                Cell(value=label),
-                Cell(value=images),
-                *(create_score_cell(scores[key], intervals.get(key)) for key in self.corpus),
-            )
-            for label, images, scores, intervals in rows
-        ]
         notes = (*self.notes(), *dict.fromkeys(interval.note for interval in self.intervals.values()))
-        grid = Grid(columns=("System", "Images", *self.corpus), rows=tuple(cells), notes=notes)
-        if not self.subsets:
-            columns, cells = ("System", *self.corpus), [(row[0], *row[2:]) for row in cells]
-            grid = replace(grid, columns=columns, rows=tuple(cells))
+        grid = report_tables.create_report_table(name, self.corpus, self.intervals, self.subsets, notes)
         return scale_table(grid) if scale == 100 else grid
 
     def to_pandas(self) -> pd.DataFrame:
@@ -352,11 +289,7 @@ class Report:
         Raises:
             DependencyError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise make_missing_package_error("to_pandas needs", error) from None
-        return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
+        return report_tables.to_pandas(self.image_ids, self.per_image)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the scores per image, with one row per image.
@@ -366,11 +299,7 @@ class Report:
         Raises:
             DependencyError: polars is not installed.
         """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise make_missing_package_error("to_polars needs", error) from None
-        return pl.DataFrame(self._get_columns())
+        return report_tables.to_polars(self.image_ids, self.per_image)
 
     def to_arrow(self) -> pa.Table:
         """Return the scores per image, with one row per image.
@@ -380,14 +309,7 @@ class Report:
         Raises:
             DependencyError: pyarrow is not installed.
         """
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise make_missing_package_error("to_arrow needs", error) from None
-        return pa.table(self._get_columns())
-
-    def _get_columns(self) -> dict[str, Any]:
-        return {"image_id": list(self.image_ids), **self.per_image}
+        return report_tables.to_arrow(self.image_ids, self.per_image)
 
     def save(self, path: str | Path, *, per_image: bool = True) -> None:
         """Write the report to a JSON file atomically.
@@ -456,19 +378,14 @@ def create_report(
     }
     return Report(
         image_ids=image_ids,
-        corpus=_Scores({name: score for _, part in scores for name, score in part.corpus.items()}),
-        per_image=_Scores({name: values for _, part in scores for name, values in part.per_image.items()}),
-        subsets={name: _Scores(values) for name, values in (subsets or {}).items()},
+        corpus=report_contents.ScoresByName(
+            {name: score for _, part in scores for name, score in part.corpus.items()}
+        ),
+        per_image=report_contents.ScoresByName(
+            {name: values for _, part in scores for name, values in part.per_image.items()}
+        ),
+        subsets={name: report_contents.ScoresByName(values) for name, values in (subsets or {}).items()},
         signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
         scores=scores,
         unscored={key: each for key, each in unscored.items() if each is not None},
     )
-
-
-def _replace_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: replace_nan(score) for name, score in scores.items()}
-
-
-def _signature_to_dict(signature: Signature) -> dict[str, Any]:
-    parts = {field.name: getattr(signature, field.name) for field in fields(signature)}
-    return {**parts, "digest": str(signature.digest), "text": str(signature)}

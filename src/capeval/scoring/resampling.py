@@ -13,6 +13,7 @@ from capeval.metrics.base import Metric
 
 __all__ = [
     "MOST_EXACT",
+    "Draws",
     "chunk_sizes",
     "draw_resamples",
     "draw_swaps",
@@ -45,6 +46,52 @@ def list_swaps(images: int) -> Iterator[FloatArray]:
     """Yield all swaps of at most `MOST_EXACT` images: 1 for images with swapped candidates, else 0."""
     places = np.arange(images)
     yield (np.arange(2**images)[:, None] >> places & 1).astype(np.float64)
+
+
+class Draws:
+    """Random draws for any number of systems.
+
+    Args:
+        samples: The number of resamples, and of swaps.
+        seed: The seed.
+        is_stored: Whether to store the draws for each number of images, with one byte per image and draw;
+            otherwise, they are drawn again each time.
+    """
+
+    def __init__(self, samples: int, seed: int, *, is_stored: bool) -> None:
+        self.samples = samples
+        self.seed = seed
+        self._is_stored = is_stored
+        self._stored: dict[tuple[str, int], NDArray[np.uint8]] = {}
+
+    def resamples(self, images: int) -> Iterator[FloatArray]:
+        """Yield the chunks of `draw_resamples`."""
+        return self._iter_chunks(draw_resamples, images)
+
+    def swaps(self, images: int) -> Iterator[FloatArray]:
+        """Yield the chunks of `list_swaps` for few images, and otherwise of `draw_swaps`."""
+        return list_swaps(images) if images <= MOST_EXACT else self._iter_chunks(draw_swaps, images)
+
+    def _iter_chunks(
+        self, draw: Callable[[int, int, int], Iterator[FloatArray]], images: int
+    ) -> Iterator[FloatArray]:
+        if not self._is_stored:
+            yield from draw(images, self.samples, self.seed)
+            return
+        key = (draw.__name__, images)
+        if key not in self._stored:
+            # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
+            stored = np.empty((self.samples, images), np.uint8)
+            start = 0
+            for rows in draw(images, self.samples, self.seed):
+                stored[start : start + len(rows)] = rows
+                start += len(rows)
+            self._stored[key] = stored
+        start = 0
+        # The chunks are the same as without storage, so that sums are bit-identical.
+        for size in chunk_sizes(images, self.samples):
+            yield self._stored[key][start : start + size].astype(np.float64)
+            start += size
 
 
 def chunk_sizes(images: int, samples: int) -> Iterator[int]:

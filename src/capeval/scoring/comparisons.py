@@ -1,0 +1,181 @@
+"""Differences between two systems, and the texts of their p-values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import Literal
+
+from capeval._internal.notebook_html import html_table
+from capeval.errors.messages import format_score
+
+__all__ = [
+    "FEW_IMAGES",
+    "ROUNDING",
+    "Comparison",
+    "Comparisons",
+    "Method",
+    "describe_test",
+    "format_p_value",
+    "warn_about_few",
+]
+
+Method = Literal["bootstrap", "randomization"]
+
+FEW_IMAGES = 30
+"""With fewer images, intervals and tests are unreliable."""
+
+ROUNDING = 1e-12
+"""Smaller differences, relative to the scores, can result from the order of summation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The difference between two systems on the same images, for one score.
+
+    Attributes:
+        name: The name of the score.
+        a: The score of the first system.
+        b: The score of the second system.
+        difference: `a - b`.
+        low: The lower end of the paired bootstrap interval of the difference.
+        high: The upper end of the interval.
+        p_value: The two-sided p-value under the null hypothesis of no difference.
+        smallest_p_value: The smallest p-value that the test can return for this number of images and
+            resamples.
+        detectable: Larger differences would be significant at the level of the interval, with the variation
+            of these images; NaN if no difference can be significant.
+        method: The test of the p-value, `bootstrap` or `randomization`.
+        level: The confidence level of the interval, between 0 and 1.
+        samples: The number of resamples.
+        seed: The seed of the resamples.
+        higher_is_better: Whether a higher score is better.
+        is_exact: Whether the test used all possible swaps of the images, without random draws.
+        corrected_p_value: The p-value corrected for the number of compared pairs; None without correction.
+    """
+
+    name: str
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    smallest_p_value: float
+    detectable: float
+    method: Method
+    level: float
+    samples: int
+    seed: int
+    higher_is_better: bool = True
+    is_exact: bool = False
+    corrected_p_value: float | None = None
+
+    @property
+    def better(self) -> Literal["a", "b"] | None:
+        """The system with the better score; None if the scores are equal or undefined."""
+        a, b = (self.a, self.b) if self.higher_is_better else (-self.a, -self.b)
+        return "a" if a > b else "b" if b > a else None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value, corrected if possible, is at most 1 minus the level of the interval."""
+        p_value = self.p_value if self.corrected_p_value is None else self.corrected_p_value
+        return p_value <= 1 - self.level + ROUNDING
+
+
+class Comparisons(dict[str, Comparison]):
+    """The comparison of each score by name, displayed as a table.
+
+    Attributes:
+        notes: Sentences on images that were excluded from the comparison of a score, and on too few images.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> comparisons = compare(a, b)
+        >>> list(comparisons), comparisons["ROUGE-1"].better
+        (['ROUGE-1'], 'a')
+        >>> comparisons
+        a - b
+        ROUGE-1  0.833  0.500  +0.3333 [+0.0000, +0.5000]  0.5000
+        Only 3 images: with fewer than 30, intervals and tests are unreliable.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks, with one row per score."""
+        return html_table(("", "a", "b", "a - b", "p-value"), self._rows())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                name,
+                format_score(each.a),
+                format_score(each.b),
+                f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]",
+                format_p_value(each),
+            )
+            for name, each in self.items()
+        ]
+
+
+def format_p_value(comparison: Comparison, *, is_corrected: bool = False) -> str:
+    """Format a p-value with four decimals, or as `<0.001` if it is the smallest of a random test.
+
+    Args:
+        comparison: The comparison.
+        is_corrected: Whether to format the corrected p-value, if there is one.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare, format_p_value
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> format_p_value(compare(a, b)["ROUGE-1"])
+        '0.5000'
+    """
+    corrected = comparison.corrected_p_value if is_corrected else None
+    p_value = comparison.p_value if corrected is None else corrected
+    if isnan(p_value):
+        return "-"
+    if not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
+        return f"<{p_value:.4f}".rstrip("0")
+    return f"{p_value:.4f}"
+
+
+def describe_test(comparison: Comparison) -> str:
+    """Return a sentence on the test of a p-value, for footnotes.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare, describe_test
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> describe_test(compare(a, b)["ROUGE-1"])
+        'p-value: exact paired randomization of the captions of each image; the smallest possible is 0.25.'
+    """
+    smallest = f"the smallest possible is {comparison.smallest_p_value:.2g}."
+    drawn = f"({comparison.samples:,} samples, seed {comparison.seed})"
+    if comparison.method == "bootstrap":
+        return f"p-value: paired bootstrap of the images {drawn}; {smallest}"
+    if comparison.is_exact:
+        return f"p-value: exact paired randomization of the captions of each image; {smallest}"
+    return f"p-value: paired randomization of the captions of each image {drawn}; {smallest}"
+
+
+def warn_about_few(images: int) -> tuple[str, ...]:
+    """Return a note on too few images, or nothing."""
+    if images >= FEW_IMAGES:
+        return ()
+    count = "1 image" if images == 1 else f"{images:,} images"
+    return (f"Only {count}: with fewer than {FEW_IMAGES}, intervals and tests are unreliable.",)

@@ -1,0 +1,115 @@
+"""Parts of a report: scores by name, footnotes and JSON-compatible contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from capeval.data.captions import ImageId
+from capeval.data.scores import TIMES_100, FloatArray, Signature
+from capeval.errors import UnscoredWarning
+from capeval.formats.io.json import replace_nan
+from capeval.metrics.base import Metric
+from capeval.metrics.options import describe_options
+from capeval.metrics.registry import normalize_score
+from capeval.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from capeval.scoring.bootstrap import Interval
+
+__all__ = [
+    "ScoresByName",
+    "count_images",
+    "describe_references",
+    "describe_scores",
+    "describe_settings",
+    "intervals_to_dict",
+    "list_image_rows",
+    "replace_all_nan",
+    "signatures_to_dict",
+    "unscored_to_dict",
+]
+
+
+_Value = TypeVar("_Value")
+
+
+class ScoresByName(dict[str, _Value]):
+    """Values by the name of the score, also found by other spellings and by the names of pycocoevalcap."""
+
+    def __missing__(self, name: str) -> _Value:
+        spelling = normalize_score(name, self)
+        if spelling not in self:
+            raise KeyError(f"no score {name!r}; the report has {', '.join(self)}")
+        return self[spelling]
+
+
+def count_images(signatures: Mapping[str, Signature], image_ids: Sequence[ImageId]) -> int:
+    """Return the number of images of a report, also of a shard's."""
+    # Scores of shards have no rows, but their signatures contain the number of images.
+    return next((signature.images for signature in signatures.values()), len(image_ids))
+
+
+def describe_references(signature: Signature, source: str) -> str:
+    """Return the footnote with the numbers of images and references, and the name of their source."""
+    counts = signature.references.replace("-", " to ")
+    references = "1 reference" if counts == "1" else f"{counts} references"
+    images = "1 image" if signature.images == 1 else f"{signature.images:,} images"
+    named = f" ({source})" if source else ""
+    return f"{images}, {references} each{named}."
+
+
+def describe_scores(metrics: Sequence[Metric]) -> str:
+    """Return the footnote on the names and the scale of scores in papers."""
+    # The notes are about the default options.
+    notes = dict.fromkeys(each.note for each in metrics if each.note and not describe_options(each))
+    return " ".join([*notes, TIMES_100])
+
+
+def describe_settings(signature: Signature, metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """Return the footnotes on options and tokenizers that papers don't use."""
+    notes = []
+    if options := [each for each in map(describe_options, metrics) if each]:
+        notes.append(f"Not the default options: {', '.join(options)}.")
+    if not signature.tokenizer.startswith(str(Tokenizer())):
+        notes.append(f"Tokenizer: {signature.tokenizer}.")
+    return tuple(notes)
+
+
+def list_image_rows(
+    image_ids: Sequence[ImageId], per_image: Mapping[str, FloatArray]
+) -> list[dict[str, Any]]:
+    """Return the scores of each image, with None for NaN."""
+    columns = {name: [replace_nan(each) for each in values.tolist()] for name, values in per_image.items()}
+    return [
+        {"image_id": image, **{name: values[row] for name, values in columns.items()}}
+        for row, image in enumerate(image_ids)
+    ]
+
+
+def replace_all_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
+    """Return the scores with None for NaN."""
+    return {name: replace_nan(score) for name, score in scores.items()}
+
+
+def intervals_to_dict(intervals: Mapping[str, Interval]) -> dict[str, dict[str, Any]]:
+    """Return the fields of each interval, with None for NaN."""
+    return {name: replace_all_nan(asdict(each)) for name, each in intervals.items()}
+
+
+def unscored_to_dict(unscored: Mapping[str, UnscoredWarning]) -> dict[str, dict[str, Any]]:
+    """Return the unscored images and the reason, by metric."""
+    return {name: {"images": list(each.images), "note": str(each)} for name, each in unscored.items()}
+
+
+def signatures_to_dict(signatures: Mapping[str, Signature]) -> dict[str, dict[str, Any]]:
+    """Return the parts of each signature, its digest and its text."""
+    return {
+        name: {
+            **{field.name: getattr(each, field.name) for field in fields(each)},
+            "digest": str(each.digest),
+            "text": str(each),
+        }
+        for name, each in signatures.items()
+    }
