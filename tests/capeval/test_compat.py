@@ -260,7 +260,7 @@ def test_without_spice_s_model_cocoevalcap_says_what_to_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(spice, "_find_packaged", lambda: iter(()))
+    monkeypatch.setattr(spice, "find_packaged_file", lambda *_: None)
     spice.load_model.cache_clear()
     with pytest.raises(ResourceError, match=r"SPICE requires a parser model.*`capeval resources spice`"):
         COCOEvalCap(*coco_pair()).evaluate()

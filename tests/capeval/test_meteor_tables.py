@@ -216,13 +216,13 @@ def test_progress_and_an_interrupt_leave_nothing_half_written(tmp_path: Path) ->
 def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: bytes) -> None:
     """Replace some of METEOR's files with copies that have other contents."""
 
-    def find(name: str, purpose: str) -> Path:
+    def find(name: str, purpose: str, missing: str) -> Path:
         for part, content in replaced.items():
             if part in name:
                 path = tmp_path / Path(name).name
                 path.write_bytes(content)
                 return path
-        return installed_files.find_installed_file(name, purpose)
+        return installed_files.find_installed_file(name, purpose, missing)
 
     monkeypatch.setattr(meteor, "find_installed_file", find)
 
@@ -258,5 +258,5 @@ def test_a_jar_with_other_words_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(ResourceError, match=r"METEOR come with pycocoevalcap, which is missing: pip install"):
+    with pytest.raises(ResourceError, match=r'word tables, which are not installed: pip install "capeval\['):
         meteor.ensure_tables(tmp_path)

@@ -39,7 +39,7 @@ def test_a_missing_segmenter_is_named(tmp_path: Path) -> None:
             done = base.run(*command.split(), "--tokenizer", name, cwd=tmp_path)
             assert (done.returncode, done.stdout) == (2, "")
             assert done.stderr == (
-                f"capeval: error: the tokenizer {name!r} needs {package}: pip install 'capeval[{name}]'\n"
+                f'capeval: error: the tokenizer {name!r} needs {package}: pip install "capeval[{name}]"\n'
             )
         # A tokenizer without its segmenter can still be listed.
         code = "import sys; sys.modules['MeCab'] = sys.modules['mecab_ko'] = None\n"

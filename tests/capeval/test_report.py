@@ -262,7 +262,7 @@ def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatc
         monkeypatch.delattr(f"capeval.report.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        DependencyError, match=rf"HTML reports need {package}: pip install 'capeval\[report\]'"
+        DependencyError, match=rf'HTML reports need {package}: pip install "capeval\[report\]"'
     ):
         page_of([system("good", GOOD, **FEW)])
 

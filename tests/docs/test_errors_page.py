@@ -44,10 +44,11 @@ CASES: dict[str, Callable[[], object]] = {
     "the file ends inside": lambda: load_references(b'[{"image_id": 1', name="references.json"),
     "(on the command line: --id-column)": lambda: load_candidates(b"photo,caption\n1,a", name="a.csv"),
     "unknown metric": lambda: get_metric("BLUE"),
-    "the word tables of METEOR": lambda: installed_files.find_installed_file("a.jar", meteor._PURPOSE),
+    "is left out, because its data is not installed": lambda: evaluate({1: ["a"]}, {1: "a"}),
+    "METEOR requires word tables": meteor.ensure_tables,
     "SPICE requires a parser model": spice.load_model.__wrapped__,
-    "SPICE's model requires": lambda: spice._find_jar("models", None, fetch=False),
-    "pip install 'capeval[": write_report,
+    "building SPICE's model requires": spice.ensure_model,
+    'pip install "capeval[': write_report,
     "of one image is 0 by definition": lambda: evaluate({1: ["a dog"]}, {1: "a dog"}, ["CIDEr-D"]),
 }
 # The warning about long sentences requires SPICE's model: tests/capeval/test_long_sentences.py.
@@ -65,7 +66,9 @@ def test_text_is_in_the_message(text: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(installed_files, "find_installed_folders", list)
     monkeypatch.setattr(spice, "find_installed_folders", list)
-    monkeypatch.setattr(spice, "_find_packaged", lambda: iter(()))
+    monkeypatch.setattr(meteor, "find_installed_folders", list)
+    for module in (meteor, spice):
+        monkeypatch.setattr(module, "find_packaged_file", lambda *_: None)
     for name in [
         name
         for name in sys.modules

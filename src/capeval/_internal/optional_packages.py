@@ -61,7 +61,7 @@ def install_command(package: str, extra: str = "") -> str:
     wanted = f"capeval[{extra}]"
     found = sorted(_find_requirements(_normalize(package)), key=lambda each: (each != wanted, each))
     if found:
-        return f"pip install '{found[0]}'"
+        return f'pip install "{found[0]}"'
     return f"pip install {package}" if package in _WITHOUT_EXTRA else ""
 
 

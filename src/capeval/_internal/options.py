@@ -7,7 +7,7 @@ A parameter of a command or a field of a dataclass of options is `Annotated` wit
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -112,7 +112,7 @@ def _parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
             about = described[-1]
         if get_origin(kind) in (Union, UnionType):
             (kind,) = (each for each in get_args(kind) if each is not NoneType)
-        is_list = get_origin(kind) is list
+        is_list = get_origin(kind) in (list, Sequence)
         if is_list:
             (kind,) = get_args(kind)
         found.append(

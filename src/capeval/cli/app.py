@@ -84,7 +84,7 @@ class _Commands(Group):
         if known is None and (extra := _EXTRAS.get(cmd_name)):
             raise DependencyError(
                 f"{cmd_name!r} is a command of capeval-{extra}, which is not installed; run"
-                f" pip install 'capeval[{extra}]'"
+                f' pip install "capeval[{extra}]"'
             )
         return known
 

@@ -69,9 +69,9 @@ class Resource:
         steps: The number of steps to build it.
         memory: The address space in bytes that a process needs for it.
         seconds: The maximum time in seconds to build or read it on a slow machine.
-        install: The command that installs its source or builds it, in one line.
-        needs_command: Whether only that command builds it; otherwise scoring builds it if possible.
-        command: The command that builds it before a metric needs it; empty if there is none.
+        install: The command that installs it, in one line.
+        can_build: Function that returns whether scoring can build it, because its source is installed.
+        command: A command that builds it instead; empty if there is none.
     """
 
     name: str
@@ -81,8 +81,18 @@ class Resource:
     memory: int
     seconds: int
     install: str
-    needs_command: bool = False
+    can_build: Callable[[], bool] = lambda: True
     command: str = ""
+
+    @property
+    def is_available(self) -> bool:
+        """Whether metrics can use the resource without further installation."""
+        return self.can_build() or self.found() is not None
+
+    @property
+    def fix(self) -> str:
+        """The commands that install or build it, for messages."""
+        return " or ".join(filter(None, (self.install, self.command)))
 
 
 class Metric(ABC):

@@ -24,8 +24,15 @@ from capeval.errors import CaptionError, OptionError
 from capeval.errors.messages import shorten
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import register
-from capeval.resources.installed_files import INSTALL
-from capeval.resources.meteor import PARAPHRASES, ensure_tables, find_tables, load_tables, open_tables
+from capeval.resources.meteor import (
+    INSTALL_TABLES,
+    PARAPHRASES,
+    can_compile_tables,
+    ensure_tables,
+    find_tables,
+    load_tables,
+    open_tables,
+)
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
@@ -74,8 +81,8 @@ _TABLES = Resource(
     steps=PARAPHRASES,
     memory=80 * 2**20,
     seconds=300,
-    install=INSTALL,
-    command="capeval resources meteor",
+    install=INSTALL_TABLES,
+    can_build=can_compile_tables,
 )
 
 
@@ -103,7 +110,7 @@ class Meteor(Metric):
         normalize: Whether to apply METEOR's normalization and lower-casing after the tokenizer's; for
             languages other than English, only lower-casing.
         tables: The file of compiled word tables, mapped into memory once for all processes of a machine; by
-            default the file in the user's cache folder. It does not change scores.
+            default those of `capeval-meteor-data` or in the user's cache folder. It does not change scores.
 
     Raises:
         OptionError: An option has an invalid value.

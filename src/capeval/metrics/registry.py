@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
-from capeval.errors import OptionError
+from capeval.errors import CapevalWarning, OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.options import list_metric_options, parse_options, split_metrics, split_options
 
@@ -16,6 +17,8 @@ __all__ = [
     "CLASSES",
     "DEFAULT",
     "METRICS",
+    "DefaultMetrics",
+    "describe_omitted",
     "get_metric",
     "list_alias_notes",
     "list_metric_keys",
@@ -24,9 +27,6 @@ __all__ = [
     "register",
     "resolve",
 ]
-
-DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
-"""The default metrics, which the COCO Captions server reports."""
 
 # The excluded characters separate metrics and their options.
 _NAME = re.compile(r"[^\s,()]+")
@@ -83,6 +83,43 @@ CLASSES: Registry[type[Metric]] = Registry("metric's class", _plugins)
 
 METRICS: _Metrics = _Metrics("metric", _plugins)
 """Metric factories by name, also with options as in `CIDEr-D(sigma=6)`."""
+
+
+class DefaultMetrics(tuple[str, ...]):
+    """Names of metrics to compute if none are selected.
+
+    Metrics whose data is not installed are left out, unless these are all metrics.
+
+    Example:
+        >>> from capeval.metrics import DEFAULT
+        >>> DEFAULT
+        ('BLEU', 'METEOR', 'ROUGE-L', 'CIDEr-D')
+        >>> DEFAULT.omitted
+        {}
+    """
+
+    __slots__ = ()
+
+    @property
+    def omitted(self) -> dict[str, str]:
+        """The metrics that are left out, each with the command that installs its data."""
+        missing = {
+            name: resource.install
+            for name in self
+            for resource in get_metric(name).resources
+            if not resource.is_available
+        }
+        return {} if len(missing) == len(self) else missing
+
+    @property
+    def available(self) -> tuple[str, ...]:
+        """The other metrics."""
+        omitted = self.omitted
+        return tuple(name for name in self if name not in omitted)
+
+
+DEFAULT = DefaultMetrics(("BLEU", "METEOR", "ROUGE-L", "CIDEr-D"))
+"""The default metrics, which the COCO Captions server reports."""
 
 
 def register(metric: _Class) -> _Class:
@@ -159,12 +196,19 @@ def normalize_name(text: str) -> str:
 def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Return metric objects for names and metric objects, or for a text such as `BLEU,CIDEr-D`.
 
+    Default metrics whose data is not installed are left out, with a warning.
+
     Raises:
         OptionError: A name is unknown, there are no metrics, or two metrics compute scores with the same
             name.
     """
     if isinstance(metrics, str):
         metrics = split_metrics(metrics)
+    if isinstance(metrics, DefaultMetrics):
+        for note in describe_omitted(metrics.omitted):
+            # The warning's location is this line for all callers, so it is shown once.
+            warnings.warn(note, CapevalWarning, stacklevel=1)
+        metrics = metrics.available
     if not isinstance(metrics, Iterable):
         raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
     resolved = tuple(_resolve_metric(metric) for metric in metrics)
@@ -175,6 +219,14 @@ def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
         if names.count(name) > 1:
             raise OptionError(f"'metrics' must compute different scores (got {name} twice)")
     return resolved
+
+
+def describe_omitted(omitted: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a note on each metric that is left out; the values are the commands that install its data."""
+    return tuple(
+        f"{name} is left out, because its data is not installed; to add it, run {command}"
+        for name, command in omitted.items()
+    )
 
 
 def normalize_score(name: str, scores: Iterable[str]) -> str:

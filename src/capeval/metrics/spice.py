@@ -26,7 +26,7 @@ from capeval.errors.messages import shorten
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
 from capeval.resources.parse_store import ParseStore
-from capeval.resources.spice import RUN, find_model, load_model, open_model, store_in
+from capeval.resources.spice import INSTALL_MODEL, RUN, find_model, load_model, open_model, store_in
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ _MODEL = Resource(
     steps=1,
     memory=2**30,
     seconds=300,
-    install=RUN,
-    needs_command=True,
+    install=INSTALL_MODEL,
+    can_build=lambda: False,
+    command=RUN,
 )
 
 

@@ -8,6 +8,7 @@ damaged.
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import json
 import os
 import warnings
@@ -27,6 +28,7 @@ __all__ = [
     "CompiledResource",
     "cache_folder",
     "ensure_compiled_file",
+    "find_packaged_file",
     "is_intact",
     "read_fingerprint",
     "temporary_folder",
@@ -43,10 +45,12 @@ class CompiledResource:
     Attributes:
         path: The compiled file.
         fingerprint: A fingerprint of its content.
+        source: The package that contains the file, or the origin of the compiled data.
     """
 
     path: Path
     fingerprint: str
+    source: str = ""
 
 
 class _Opened(Protocol):
@@ -124,6 +128,39 @@ def ensure_compiled_file(
                 file.write(content)
             _write_record(path)
     return path
+
+
+def find_packaged_file(package: str, name: str, opened: Open) -> Path | None:
+    """Return a compiled file of an installed data package, or None if it is missing or damaged.
+
+    A warning names a damaged file. Nothing is written next to an installed file, so each process verifies it
+    in full, which takes 20 ms for METEOR's tables.
+
+    Args:
+        package: The name of the package, such as `capeval-meteor-data`.
+        name: The name of the file.
+        opened: Opens the file.
+    """
+    spec = importlib.util.find_spec(package.replace("-", "_"))
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(place) / name
+        if path.is_file() and _is_intact_package(path, package, opened):
+            return path
+    return None
+
+
+@cache
+def _is_intact_package(path: Path, package: str, opened: Open) -> bool:
+    try:
+        opened(path).verify()
+    except (OSError, ValueError, ResourceError):
+        warnings.warn(
+            f"{path} is damaged; to reinstall it, run `pip install --force-reinstall {package}`",
+            CapevalWarning,
+            stacklevel=1,
+        )
+        return False
+    return True
 
 
 def is_intact(path: Path, opened: Open) -> bool:

@@ -1,4 +1,4 @@
-"""Files of the installed `pycocoevalcap`: METEOR's tables and COCO's captions."""
+"""Files of the installed `pycocoevalcap`: sources of METEOR's tables, and COCO's captions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from capeval.errors import ResourceError
 
 __all__ = ["INSTALL", "REINSTALL", "find_installed_file", "find_installed_folders"]
 
-INSTALL = "pip install 'capeval[coco]'"
+INSTALL = 'pip install "capeval[coco]"'
 """The command that installs `pycocoevalcap`."""
 
 REINSTALL = "pip install --force-reinstall pycocoevalcap==1.2"
@@ -24,12 +24,13 @@ def find_installed_folders() -> list[Path]:
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
-def find_installed_file(name: str, purpose: str) -> Path:
+def find_installed_file(name: str, purpose: str, missing: str = "") -> Path:
     """Return the path of a file of the installed `pycocoevalcap`.
 
     Args:
         name: The path in the package, such as `meteor/meteor-1.5.jar`.
         purpose: The content of the file for the message, such as `the captions of COCO`.
+        missing: The message if the package is not installed; by default it names the extra `coco`.
 
     Raises:
         ResourceError: The package or the file is missing; the message names the command to run.
@@ -39,7 +40,7 @@ def find_installed_file(name: str, purpose: str) -> Path:
         if (place / name).is_file():
             return place / name
     if not places:
-        raise ResourceError(f"{purpose} come with pycocoevalcap, which is missing: {INSTALL}")
+        raise ResourceError(missing or f"{purpose} come with pycocoevalcap, which is missing: {INSTALL}")
     raise ResourceError(
         f"{purpose} must be in {places[0] / name} (got no such file); to reinstall it, run `{REINSTALL}`"
     )

@@ -1,8 +1,9 @@
-"""METEOR's word tables from `pycocoevalcap`: compiled once, then memory-mapped.
+"""METEOR's word tables: from an installed data package, or compiled once from `pycocoevalcap`.
 
-The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file next
-to it records the size and modification time of the tables at their last verification. Unchanged tables are
-opened in milliseconds; others are verified, and compiled again if they are damaged.
+The tables are one memory-mapped file (format: see `docs/metrics/meteor.md`), which `capeval-meteor-data`
+contains. Without that package, it is compiled into the user's cache folder. A small file next to it records
+the size and modification time of the tables at their last verification. Unchanged tables are opened in
+milliseconds; others are verified, and compiled again if they are damaged.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from capeval.resources.compiled_files import (
     CompiledResource,
     cache_folder,
     ensure_compiled_file,
+    find_packaged_file,
     is_intact,
     read_fingerprint,
     temporary_folder,
 )
-from capeval.resources.installed_files import REINSTALL, find_installed_file
+from capeval.resources.installed_files import REINSTALL, find_installed_file, find_installed_folders
 
 __all__ = [
+    "INSTALL_TABLES",
     "PARAPHRASES",
+    "can_compile_tables",
     "ensure_tables",
     "find_tables",
     "load_tables",
@@ -34,12 +38,16 @@ __all__ = [
     "synonym_texts",
 ]
 
+INSTALL_TABLES = 'pip install "capeval[meteor]"'
+"""The command that installs the compiled tables."""
+
 PARAPHRASES = 5_274_084
 """The number of paraphrases in METEOR's tables, and the total of the progress callback."""
 
 _JAR = "meteor/meteor-1.5.jar"
 _PARAPHRASES = "meteor/data/paraphrase-en.gz"
 _PURPOSE = "the word tables of METEOR"
+_MISSING = f"METEOR requires word tables, which are not installed: {INSTALL_TABLES}"
 # Files of METEOR 1.5 in pycocoevalcap 1.2 with their CRC-32: different words would change the scores.
 _IN_JAR = {
     "synsets": ("synonym/english.synsets", 0x6C990708),
@@ -49,6 +57,7 @@ _IN_JAR = {
 }
 _PARAPHRASES_CRC = 0xAFA9CDB6
 _NAME = "meteor-1.5-en-2.tables"
+_PACKAGE = "capeval-meteor-data"
 
 Progress = Callable[[int], object]
 
@@ -84,11 +93,22 @@ def open_tables(path: Path) -> _native.MeteorTables:
 
 
 def find_tables() -> CompiledResource | None:
-    """Return the tables in the user's cache folder, or None if missing or damaged."""
-    path = cache_folder() / _NAME
-    if not is_intact(path, _native.MeteorTables.open):
+    """Return the tables of an installed package or in the cache folder, or None if missing or damaged."""
+    packaged = _find_packaged()
+    path = packaged or cache_folder() / _NAME
+    if packaged is None and not is_intact(path, _native.MeteorTables.open):
         return None
-    return CompiledResource(path=path, fingerprint=read_fingerprint(path))
+    source = "pycocoevalcap" if packaged is None else _PACKAGE
+    return CompiledResource(path=path, fingerprint=read_fingerprint(path), source=source)
+
+
+def can_compile_tables() -> bool:
+    """Return whether the sources of the tables are installed."""
+    return bool(find_installed_folders())
+
+
+def _find_packaged() -> Path | None:
+    return find_packaged_file(_PACKAGE, _NAME, _native.MeteorTables.open)
 
 
 def ensure_tables(
@@ -97,8 +117,9 @@ def ensure_tables(
     """Return the path of the compiled tables; compile them if missing or damaged.
 
     Args:
-        folder: The folder of the compiled file. By default it is the user's cache folder. If that is not
-            writable, it is a temporary folder of this process, with a warning.
+        folder: The folder to compile to. By default the tables are those of an installed package, or are
+            compiled to the user's cache folder. If that is not writable, it is a temporary folder of this
+            process, with a warning.
         progress: A callback that regularly receives the number of paraphrases read during compilation.
         again: Whether to compile the tables again even if they are intact.
 
@@ -106,6 +127,8 @@ def ensure_tables(
         ResourceError: The sources are missing or damaged.
         OSError: `folder` is not writable.
     """
+    if folder is None and not again and (packaged := _find_packaged()):
+        return packaged
     compiled = cache(lambda: _compile(progress or (lambda _: None)))
     path = (folder or cache_folder()) / _NAME
     try:
@@ -127,7 +150,7 @@ def ensure_tables(
 def _compile(progress: Progress) -> bytes:
     from zlib import crc32
 
-    paraphrases = find_installed_file(_PARAPHRASES, _PURPOSE)
+    paraphrases = find_installed_file(_PARAPHRASES, _PURPOSE, _MISSING)
     checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
         raise _make_damaged_error(
@@ -136,24 +159,27 @@ def _compile(progress: Progress) -> bytes:
     return _native.compile_meteor_tables(**_read_texts(), paraphrases=paraphrases, progress=progress)
 
 
-def synonym_texts() -> dict[str, bytes]:
+def synonym_texts(missing: str) -> dict[str, bytes]:
     """Return METEOR's `synsets` and `exceptions`, the synonyms that SPICE uses.
 
     SPICE merges and matches words by them.
 
+    Args:
+        missing: The message if they are not installed.
+
     Raises:
         ResourceError: The files are missing or damaged.
     """
-    texts = _read_texts()
+    texts = _read_texts(missing)
     return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
-def _read_texts() -> dict[str, bytes]:
+def _read_texts(missing: str = _MISSING) -> dict[str, bytes]:
     """Read the four text files in the jar."""
     import zipfile
     import zlib
 
-    jar = find_installed_file(_JAR, _PURPOSE)
+    jar = find_installed_file(_JAR, _PURPOSE, missing)
     texts = {}
     try:
         with zipfile.ZipFile(jar) as archive:

@@ -1,14 +1,13 @@
 """SPICE's model: the reference's grammar, rules and word lists, compiled once.
 
-The model is compiled from the reference's jars, which are not part of capeval. The jars are searched in this
-order: the caller's path, an installed pycocoevalcap, the local Maven repository and, if the caller allows
-downloads, Maven. An installed package `capeval_spice_model` provides the compiled file.
+The package `capeval-spice-model` contains the compiled file. Without that package, the model is compiled
+from the reference's jars, which are not part of capeval. The jars are searched in this order: the caller's
+path, an installed pycocoevalcap, the local Maven repository and, if the caller allows downloads, Maven.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,13 @@ from typing import TYPE_CHECKING
 from capeval import _native
 from capeval._internal.progress import report_progress
 from capeval.errors import ResourceError
-from capeval.resources.compiled_files import CompiledResource, cache_folder, ensure_compiled_file, is_intact
+from capeval.resources.compiled_files import (
+    CompiledResource,
+    cache_folder,
+    ensure_compiled_file,
+    find_packaged_file,
+    is_intact,
+)
 from capeval.resources.installed_files import INSTALL, find_installed_folders
 from capeval.resources.meteor import synonym_texts
 from capeval.resources.parse_store import ParseStore
@@ -25,13 +30,16 @@ from capeval.resources.parse_store import ParseStore
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["RUN", "ensure_model", "find_model", "load_model", "open_model", "store_in"]
+__all__ = ["INSTALL_MODEL", "RUN", "ensure_model", "find_model", "load_model", "open_model", "store_in"]
+
+INSTALL_MODEL = 'pip install "capeval[spice]"'
+"""The command that installs the compiled model."""
 
 RUN = "capeval resources spice"
 """The command that builds the model."""
 
 _NAME = "spice-1.0-en-1.tables"
-_PACKAGE = "capeval_spice_model"
+_PACKAGE = "capeval-spice-model"
 _STORE = "spice-parses.sqlite"
 _MAVEN = "edu.stanford.nlp:stanford-corenlp:3.6.0"
 _MAVEN_FOLDER = "edu/stanford/nlp/stanford-corenlp/3.6.0"
@@ -71,13 +79,15 @@ def load_model() -> _native.SpiceModel:
     Raises:
         ResourceError: The model was not built yet, or is damaged; the message names the command to run.
     """
-    path = _find_path()
-    if path is not None:
-        return _native.SpiceModel.open(path)
-    damaged = [place for place in _list_model_paths() if place.exists()]
-    if damaged:
-        raise ResourceError(f"{damaged[0]} is damaged; to build SPICE's model again, run `{RUN}`")
-    raise ResourceError(f"SPICE requires a parser model; to build it once, run `{RUN}`")
+    found = find_model()
+    if found is not None:
+        return _native.SpiceModel.open(found.path)
+    built = cache_folder() / _NAME
+    if built.exists():
+        raise ResourceError(f"{built} is damaged; to build SPICE's model again, run `{RUN}`")
+    raise ResourceError(
+        f"SPICE requires a parser model, which is not installed: {INSTALL_MODEL}, or build it with `{RUN}`"
+    )
 
 
 @cache
@@ -94,20 +104,13 @@ def open_model(path: Path) -> _native.SpiceModel:
 
 
 def find_model() -> CompiledResource | None:
-    """Return the model that scoring uses, or None if missing or damaged."""
-    path = _find_path()
-    if path is None:
+    """Return the model of an installed package or in the cache folder, or None if missing or damaged."""
+    packaged = find_packaged_file(_PACKAGE, _NAME, _native.SpiceModel.open)
+    path = packaged or cache_folder() / _NAME
+    if packaged is None and not is_intact(path, _native.SpiceModel.open):
         return None
-    return CompiledResource(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint)
-
-
-def _find_path() -> Path | None:
-    """Return the first intact model: an installed one, or one in the cache folder."""
-    return next((path for path in _list_model_paths() if is_intact(path, _native.SpiceModel.open)), None)
-
-
-def _list_model_paths() -> tuple[Path, ...]:
-    return (*_find_packaged(), cache_folder() / _NAME)
+    source = "pycocoevalcap and CoreNLP" if packaged is None else _PACKAGE
+    return CompiledResource(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint, source=source)
 
 
 def ensure_model(
@@ -136,18 +139,9 @@ def store_in(folder: Path) -> ParseStore:
     return ParseStore(folder / _STORE)
 
 
-def _find_packaged() -> Iterator[Path]:
-    """Yield the compiled model of an installed package, if there is one."""
-    spec = importlib.util.find_spec(_PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        path = Path(place) / _NAME
-        if path.is_file():
-            yield path
-
-
 def _compile(jar: Path | None, fetch: bool) -> bytes:
-    synonyms = synonym_texts()
-    # Jars that Maven does not provide come first: if one is missing, nothing is downloaded.
+    # Files that Maven does not provide come first: if one is missing, nothing is downloaded.
+    synonyms = synonym_texts(_describe_missing_file("meteor-1.5.jar", "WordNet's synonyms"))
     jars = {
         role: _find_jar(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")
     }
@@ -238,11 +232,17 @@ def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
 
 def _describe_missing(jar: _Jar, places: Sequence[Path]) -> str:
     if jar.maven is None:
-        return (
-            f"SPICE's model requires {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
-        )
+        return _describe_missing_file(jar.name, jar.holds)
     looked = ", ".join(map(str, places))
     return (
-        f"SPICE's model requires {jar.name} of CoreNLP 3.6.0 ({jar.holds}; not found in {looked}); install"
-        f" Maven and run `{RUN}`, or run `{RUN} --from FOLDER` with the jar's folder"
+        f"building SPICE's model requires {jar.name} of CoreNLP 3.6.0 ({jar.holds}; not found in {looked});"
+        f" install Maven and run `{RUN}`, run `{RUN} --from FOLDER` with the jar's folder, or install the"
+        f" finished model: {INSTALL_MODEL}"
+    )
+
+
+def _describe_missing_file(name: str, content: str) -> str:
+    return (
+        f"building SPICE's model requires {name} of pycocoevalcap ({content}), which is missing: {INSTALL};"
+        f" or install the finished model: {INSTALL_MODEL}"
     )

@@ -10,7 +10,7 @@ from capeval.data.captions import Candidates, CandidatesLike, ImageId, Reference
 from capeval.data.scores import Digest, Scores
 from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric, Prepared, make_scores
-from capeval.metrics.registry import DEFAULT, resolve
+from capeval.metrics.registry import DEFAULT, DefaultMetrics, resolve
 from capeval.scoring.matching import Matching, Policy, match_captions
 from capeval.scoring.replay import (
     Program,
@@ -47,7 +47,8 @@ def evaluate(
         references: The references of each image, in any form that `References` accepts.
         candidates: Mapping of image ids to candidates, or any other form that `Candidates` accepts. Image ids
             can differ in form from those of the references (`capeval.scoring.matching.match_captions`).
-        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics whose data is
+            not installed are left out, with a warning (`Report.omitted`).
         subsets: Mapping of subset names to image ids; each subset is also scored separately.
         tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
         missing: `skip` to score only the images that have a candidate, with the document frequencies of these
@@ -80,11 +81,12 @@ def evaluate(
         >>> round(report.subsets["dogs"]["BLEU-1"], 3)
         1.0
     """
+    omitted = metrics.omitted if isinstance(metrics, DefaultMetrics) else None
     resolved = resolve(metrics)
     given, matched, matching = match_captions(
         References(references), Candidates(candidates), missing=missing, extra=extra
     )
-    evaluator = Evaluator(given, resolved, tokenizer=tokenizer, replay=replay)
+    evaluator = Evaluator(given, resolved, tokenizer=tokenizer, replay=replay, omitted=omitted)
     report = evaluator.evaluate(matched, subsets=subsets)
     return replace(report, matching=matching)
 
@@ -94,10 +96,12 @@ class Evaluator:
 
     Args:
         references: The references of each image; tokenized references are used unchanged.
-        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`.
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics whose data is
+            not installed are left out, with a warning (`Report.omitted`).
         tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
         replay: `pycocoevalcap-1.2` to compute the scores of this version as well, including its error after
             line ends inside captions.
+        omitted: `Report.omitted` of the reports, if `metrics` are resolved default metrics.
 
     Raises:
         CaptionError: `references` are not captions by image.
@@ -119,7 +123,11 @@ class Evaluator:
         *,
         tokenizer: Tokenizer | str | None = None,
         replay: Program | None = None,
+        omitted: Mapping[str, str] | None = None,
     ) -> None:
+        if isinstance(metrics, DefaultMetrics):
+            omitted = metrics.omitted
+        self._omitted = dict(omitted or {})
         resolved = resolve(metrics)
         self._tokens = as_tokenized(references, tokenizer)
         self.references = self._tokens.references
@@ -184,7 +192,8 @@ class Evaluator:
         )
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
         report = create_report(self.references.image_ids, scores, subset_scores)
-        report = replace(report, matching=matching, candidates_digest=Digest(tokens.candidates))
+        digest = Digest(tokens.candidates)
+        report = replace(report, matching=matching, candidates_digest=digest, omitted=self._omitted)
         line_ends = find_line_ends(self.references, tokens.candidates)
         if self._program is None or self._replayed is None:
             warn_about_line_ends(line_ends, self._tokens.tokenizer)

@@ -16,7 +16,7 @@ from capeval.errors import OptionError, UnscoredWarning
 from capeval.errors.messages import format_names, format_score
 from capeval.metrics.base import Metric, find_fingerprints, get_unscored_warning
 from capeval.metrics.citations import cite_metrics
-from capeval.metrics.registry import list_metric_keys
+from capeval.metrics.registry import describe_omitted, list_metric_keys
 from capeval.scoring import report_contents, report_tables
 from capeval.scoring.grid_formats import to_latex, to_markdown
 from capeval.scoring.grids import Grid, scale_table
@@ -51,6 +51,7 @@ class Report:
         matching: How the images of the results were matched to the references; None if unknown.
         unscored: The images that a metric could not score and excludes from its corpus scores, with the
             reason, by the metric's key; empty if all images are scored.
+        omitted: The default metrics that were left out, each with the command that installs its data.
         candidates_digest: A fingerprint of the candidates and their images; None if unknown, as for shards.
         replay: The scores that the reference implementation computes, with `evaluate(..., replay=...)`.
 
@@ -76,6 +77,7 @@ class Report:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
     matching: Matching | None = None
+    omitted: Mapping[str, str] = field(default_factory=dict)
     candidates_digest: Digest | None = None
     replay: Replay | None = None
 
@@ -129,6 +131,7 @@ class Report:
             *(self.matching.notes if self.matching is not None else ()),
             report_contents.describe_scores(metrics),
             *((self.replay.note,) if self.replay is not None else ()),
+            *(f"{note}." for note in describe_omitted(self.omitted)),
             *(self.unscored_notes() if unscored else ()),
         )
 
@@ -220,6 +223,8 @@ class Report:
             report["replay"] = self.replay.to_dict(per_image=per_image)
         if self.unscored:
             report["unscored"] = report_contents.unscored_to_dict(self.unscored)
+        if self.omitted:
+            report["omitted"] = dict(self.omitted)
         report["signatures"] = report_contents.signatures_to_dict(self.signatures)
         if self.candidates_digest is not None:
             report["candidates_digest"] = str(self.candidates_digest)

@@ -17,6 +17,7 @@ from capeval.data.held_out import hold_out
 from capeval.datasets import coco, karpathy
 from capeval.datasets.benchmarks import BENCHMARKS
 from capeval.formats import write_candidates
+from capeval.metrics.registry import DefaultMetrics
 from tests.capeval.benchmark_files import write_flickr, write_nocaps
 from tests.shared_data import shared_data
 from tests.waiting import PATIENCE
@@ -213,14 +214,13 @@ def test_domains_of_nocaps_are_scored_with_intervals(shell: Shell) -> None:
     assert per_image[0].split() == ["System", "image_id", "CIDEr-D"]
 
 
-def test_metrics_with_a_missing_model_are_left_out(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_metrics_with_a_missing_model_are_left_out(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = BenchmarkReader("nocaps-val")
     monkeypatch.setenv("CAPEVAL_CACHE", str(shell.folder / "empty"))
-    assert reader.choose_metrics(EvaluationOptions()).metrics == ["CIDEr-D"]
-    note = capsys.readouterr().err
-    assert note.startswith("capeval: note: SPICE is left out, because it needs SPICE's model: ")
+    chosen = reader.choose_metrics(EvaluationOptions()).metrics
+    assert isinstance(chosen, DefaultMetrics)
+    assert chosen.available == ("CIDEr-D",)
+    assert chosen.omitted == {"SPICE": 'pip install "capeval[spice]"'}
     # Named metrics are never left out.
     assert reader.choose_metrics(EvaluationOptions(metrics=["SPICE"])).metrics == ["SPICE"]
 

@@ -290,10 +290,10 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     b = files / "b.json"
     for command, *read in (("score", references, b), ("compare", references, a, b)):
         assert "b.json: image 6 is among the references but not" in message(command, *read)
-    assert message("score", references, a).endswith(
-        "pip install 'capeval[coco]'; to score without METEOR, use --metrics BLEU,ROUGE-L,CIDEr-D\n"
+    assert message("score", references, a, "-m", "METEOR,BLEU").endswith(
+        'pip install "capeval[meteor]"; to score without METEOR, use --metrics BLEU\n'
     )
-    assert message("score", references, a, "-m", "METEOR").endswith("pip install 'capeval[coco]'\n")
+    assert message("score", references, a, "-m", "METEOR").endswith('pip install "capeval[meteor]"\n')
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to write to")

@@ -63,9 +63,10 @@ def test_without_the_model_every_command_says_in_one_line_what_to_run(
         ["scene-graph", files / "captions.txt"],
     ]
     for command in commands:
-        assert "SPICE requires a parser model; to build it once, run `capeval resources spice`" in (
-            refusal(*command, env=nothing_made)
-        )
+        assert (
+            'SPICE requires a parser model, which is not installed: pip install "capeval[spice]", or build it'
+            " with `capeval resources spice`"
+        ) in refusal(*command, env=nothing_made)
     message = refusal("score", references, a, "-m", "BLEU,SPICE", env=nothing_made)
     assert message.endswith("; to score without SPICE, use --metrics BLEU\n")
 
@@ -74,15 +75,14 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
     meteor, spice, parses = json.loads(output("resources", "--format", "json", env=nothing_made))
     assert spice == {
         "name": "SPICE's model",
-        "status": "not built",
+        "status": "not installed",
         "path": None,
         "bytes": None,
         "fingerprint": None,
-        "missing": "capeval resources spice",
+        "source": None,
+        "missing": 'pip install "capeval[spice]" or capeval resources spice',
     }
-    assert meteor["missing"].startswith(
-        "built when a metric needs it, or in advance by capeval resources meteor ("
-    )
+    assert (meteor["status"], meteor["missing"]) == ("not built", "built when a metric needs it")
     assert (parses["status"], parses["missing"], parses["bytes"]) == ("empty", "none yet", None)
     (switched_off,) = json.loads(output("resources", "-f", "json", env={**nothing_made, STORE: "off"}))[2:]
     found = [switched_off[name] for name in ("path", "status", "missing")]
@@ -95,6 +95,7 @@ def test_the_tables_of_meteor_are_made_before_they_are_needed(tmp_path: Path) ->
     (path,) = (tmp_path / "cache").glob("meteor*.tables")
     row = json.loads(output("resources", "--format", "json", env=environment))[0]
     assert (row["path"], row["bytes"], row["missing"]) == (str(path), path.stat().st_size, None)
+    assert row["source"] == "pycocoevalcap"
     assert said.startswith(f"{path}: ")
     assert said.endswith(f" MB, fingerprint {row['fingerprint']}\n")
     # Existing resources are listed and not created again.
@@ -145,7 +146,8 @@ def test_what_is_there_is_listed_with_its_size_and_fingerprint() -> None:
     assert row["fingerprint"] == load_model().fingerprint == found.fingerprint
     table = output("resources")
     assert found.fingerprint in table
-    assert f"\nSPICE's model: {str(found.path).replace(str(Path.home()), '~')}\n" in table
+    place = str(found.path).replace(str(Path.home()), "~")
+    assert f"\nSPICE's model: {place} (from {found.source})\n" in table
     listed = {row["Resource"]: row for row in csv.DictReader(output("resources", "-f", "csv").splitlines())}
     assert listed["SPICE's model"]["Path"] == str(found.path)
     said = output("resources", "spice")

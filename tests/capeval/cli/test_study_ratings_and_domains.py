@@ -204,5 +204,5 @@ def test_figures_need_matplotlib(files: Path, tmp_path_factory: pytest.TempPathF
     arguments += ["--images", "3", "--captions", "2"]
     assert "1-grams" in base.run(*arguments, cwd=files).stdout
     done = base.run(*arguments, "-o", files / "out", cwd=files)
-    assert done.stderr == "capeval: error: figures need matplotlib: pip install 'capeval[studies]'\n"
+    assert done.stderr == 'capeval: error: figures need matplotlib: pip install "capeval[studies]"\n'
     assert not (files / "out").exists()

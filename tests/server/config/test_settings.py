@@ -178,7 +178,7 @@ def test_other_places_of_files_are_refused(place: str) -> None:
 
 def test_a_store_needs_what_speaks_s3(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "find_spec", lambda _: None)
-    with pytest.raises(ImproperlyConfigured, match=r"pip install 'capeval-server\[s3\]'"):
+    with pytest.raises(ImproperlyConfigured, match=r'pip install "capeval-server\[s3\]"'):
         environment.files("s3://captions")
 
 

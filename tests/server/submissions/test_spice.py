@@ -94,10 +94,10 @@ def test_a_challenge_is_not_made_without_the_model(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path / "empty")
-    monkeypatch.setattr(spice, "_find_packaged", lambda: iter(()))
+    monkeypatch.setattr(spice, "find_packaged_file", lambda *_: None)
     message = (
-        "metric 'SPICE' of split 'val' needs SPICE's model, which is missing on this server:"
-        " capeval resources spice"
+        "metric 'SPICE' of split 'val' needs SPICE's model, which is not installed on this server:"
+        r' pip install "capeval\[spice\]" or capeval resources spice'
     )
     with pytest.raises(ChallengeError, match=message):
         import_challenge(path)

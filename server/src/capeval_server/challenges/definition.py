@@ -141,7 +141,8 @@ class SplitDefinition(_Part):
     links: list[LinkDefinition] = []
     # Minimum number of images of a subset that is scored with private references.
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
-    metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
+    # By default the default metrics whose data is installed on this server.
+    metrics: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(DEFAULT.available))]
     sort_by: str
 
     @field_validator("metrics")

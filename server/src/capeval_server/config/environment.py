@@ -283,7 +283,7 @@ def _object_store(given: str) -> dict[str, Any]:
     _require(valid and not parts.query and not parts.fragment, "FILES", _FILES)
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
-            f"{PREFIX}FILES names an object store, which requires: pip install 'capeval-server[s3]'"
+            f'{PREFIX}FILES names an object store, which requires: pip install "capeval-server[s3]"'
         )
     return {
         "BACKEND": "capeval_server.core.object_store.ObjectStore",

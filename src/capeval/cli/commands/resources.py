@@ -28,7 +28,7 @@ _Row = dict[str, str | int | None]
 
 
 def run(form: FormatOption = "table") -> None:
-    """List metric resources with status, size, fingerprint and path, or how to build them."""
+    """List metric resources with status, size, source and path, or how to install them."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_list_resources(), _describe_parses()]
@@ -44,10 +44,15 @@ def _create_table(rows: Sequence[_Row], *, with_paths: bool) -> Grid:
 
     columns = {"name": "Resource", "status": "Status", "bytes": "Size", "fingerprint": "Fingerprint"}
     if with_paths:
-        columns |= {"path": "Path", "missing": "How to build"}
+        columns |= {"source": "Source", "path": "Path", "missing": "How to install"}
     cells = tuple(tuple(Cell(value=_format_value(row[key])) for key in columns) for row in rows)
-    notes = [f"{row['name']}: {row['missing'] or _shorten_home(str(row['path']))}" for row in rows]
+    notes = [f"{row['name']}: {row['missing'] or _describe_place(row)}" for row in rows]
     return Grid(columns=tuple(columns.values()), rows=cells, notes=() if with_paths else tuple(notes))
+
+
+def _describe_place(row: _Row) -> str:
+    path = _shorten_home(str(row["path"]))
+    return f"{path} (from {row['source']})" if row["source"] else path
 
 
 def _shorten_home(path: str) -> str:
@@ -64,13 +69,15 @@ def meteor(
     """Build METEOR's word tables from the installed pycocoevalcap.
 
     Scoring with METEOR also builds missing tables. The environment variable CAPEVAL_CACHE sets their folder.
+    The package capeval-meteor-data contains them: pip install "capeval[meteor]".
     """
     from capeval.resources.compiled_files import cache_folder
     from capeval.resources.meteor import ensure_tables, find_tables
 
-    with Steps(1) as steps:
-        steps.next("Building METEOR's word tables")
-        ensure_tables(cache_folder(), again=again)
+    if again or find_tables() is None:
+        with Steps(1) as steps:
+            steps.next("Building METEOR's word tables")
+            ensure_tables(cache_folder(), again=again)
     _deliver_found(find_tables())
 
 
@@ -89,7 +96,8 @@ def spice(
     """Build SPICE's model from the jars of the reference implementation.
 
     The jars are looked up in the installed pycocoevalcap and in the local Maven repository. If Maven is
-    installed, it downloads missing jars (378 MB). No Java code of the jars is run.
+    installed, it downloads missing jars (378 MB). No Java code of the jars is run. The package
+    capeval-spice-model contains the model: pip install "capeval[spice]".
     """
     from capeval.resources.spice import ensure_model, find_model
 
@@ -134,10 +142,11 @@ def _list_resources() -> list[_Row]:
         rows.append(
             {
                 "name": resource.name,
-                "status": "not built" if found is None else "available",
+                "status": "available" if found else "not built" if resource.can_build() else "not installed",
                 "path": None if found is None else str(found.path),
                 "bytes": None if found is None else found.path.stat().st_size,
                 "fingerprint": None if found is None else found.fingerprint,
+                "source": None if found is None else found.source,
                 "missing": _describe_missing(resource) if found is None else None,
             }
         )
@@ -145,10 +154,9 @@ def _list_resources() -> list[_Row]:
 
 
 def _describe_missing(resource: Resource) -> str:
-    if resource.needs_command:
-        return resource.install
-    ahead = f", or in advance by {resource.command}" if resource.command else ""
-    return f"built when a metric needs it{ahead} ({resource.install})"
+    if resource.can_build():
+        return "built when a metric needs it"
+    return resource.fix
 
 
 def _describe_parses() -> _Row:
@@ -160,6 +168,7 @@ def _describe_parses() -> _Row:
         "path": None if store is None else str(store.path),
         "bytes": store.path.stat().st_size if there and store is not None else None,
         "fingerprint": None,
+        "source": None,
         "missing": None if there else "switched off" if store is None else "none yet",
     }
 

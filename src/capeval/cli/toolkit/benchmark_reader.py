@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,7 +13,7 @@ from capeval.data.captions import ImageId, References
 from capeval.datasets.benchmark_types import Benchmark, LoadedBenchmark
 from capeval.datasets.benchmarks import get_benchmark
 from capeval.errors import OptionError
-from capeval.metrics.registry import get_metric
+from capeval.metrics.registry import DefaultMetrics
 
 __all__ = ["BenchmarkReader"]
 
@@ -69,23 +68,7 @@ class BenchmarkReader(CaptionReader):
         return self._loaded.notes
 
     def choose_metrics(self, options: EvaluationOptions) -> EvaluationOptions:
-        """Return the options with the benchmark's metrics if none are set.
-
-        A metric that needs a missing model is left out, with a note.
-        """
+        """Return the options with the benchmark's metrics if none are set."""
         if options.metrics is not None or self._benchmark.metrics is None:
             return options
-        chosen = []
-        for name in self._benchmark.metrics:
-            missing = [
-                each for each in get_metric(name).resources if each.needs_command and each.found() is None
-            ]
-            if missing:
-                print(
-                    f"capeval: note: {name} is left out, because it needs {missing[0].name}:"
-                    f" {missing[0].install}",
-                    file=sys.stderr,
-                )
-            else:
-                chosen.append(name)
-        return replace(options, metrics=chosen)
+        return replace(options, metrics=DefaultMetrics(self._benchmark.metrics))

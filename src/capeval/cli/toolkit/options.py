@@ -78,7 +78,7 @@ ConstraintsFile = Annotated[
     Option(help="File of words that captions must mention, from 'capeval baselines constraints'."),
 ]
 Metrics = Annotated[
-    list[str] | None,
+    Sequence[str] | None,
     Option(
         "--metrics",
         "-m",
@@ -264,6 +264,8 @@ def create_tokenizer(
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names in `--metrics`, and print a note if a name means a metric with another name.
 
+    Without names, these are the default metrics (`DefaultMetrics`).
+
     Raises:
         OptionError: A name is unknown, or two metrics compute scores with the same name.
     """
@@ -277,8 +279,11 @@ def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
 
 def _validate_metrics(values: Sequence[str] | None) -> tuple[str, ...]:
     from capeval.metrics.options import split_metrics
-    from capeval.metrics.registry import DEFAULT, resolve
+    from capeval.metrics.registry import DEFAULT, DefaultMetrics, resolve
 
-    names = tuple(name.strip() for value in values or DEFAULT for name in split_metrics(value))
+    values = values or DEFAULT
+    if isinstance(values, DefaultMetrics):
+        return values
+    names = tuple(name.strip() for value in values for name in split_metrics(value))
     resolve(names)
     return names

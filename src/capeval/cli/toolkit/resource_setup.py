@@ -10,7 +10,7 @@ from pathlib import Path
 from capeval._internal.optional_packages import make_missing_package_error
 from capeval.errors import DependencyError, OptionError, ResourceError
 from capeval.metrics.base import Metric, Resource
-from capeval.metrics.registry import resolve
+from capeval.metrics.registry import DefaultMetrics, resolve
 from capeval.resources.compiled_files import cache_folder
 
 __all__ = ["STORE", "build_resources", "check_report_packages", "prepare_metrics", "store_folder"]
@@ -85,6 +85,8 @@ def build_resources(metrics: Sequence[str | Metric]) -> None:
         ResourceError: The source of a resource is missing or damaged. The message contains the command to run
             and, for names, the option to score without the resource.
     """
+    if isinstance(metrics, DefaultMetrics):
+        metrics = metrics.available
     resolved = resolve(metrics)
     for resource in dict.fromkeys(resource for metric in resolved for resource in metric.resources):
         try:

@@ -17,7 +17,8 @@ from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images
 from capeval.formats import load_subsets
 from capeval.formats.images import load_file_names
-from capeval.metrics import Metric
+from capeval.metrics import DEFAULT, Metric
+from capeval.metrics.registry import DefaultMetrics
 from capeval.report import System, to_html
 from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.resources import DocumentFrequencies
@@ -32,6 +33,7 @@ __all__ = [
     "apply_frequencies",
     "create_reader",
     "evaluator_of",
+    "find_omitted",
     "load_captions",
     "matching_options",
     "metrics_of",
@@ -179,15 +181,22 @@ def evaluator_of(
         OSError: The file of document frequencies can't be read.
     """
     ready = metrics_of(options, tokenizer)
+    omitted = find_omitted(options)
     with Steps(1) as steps:
         steps.next("Preparing references")
-        return Evaluator(references, ready, tokenizer=tokenizer, replay=replay)
+        return Evaluator(references, ready, tokenizer=tokenizer, replay=replay, omitted=omitted)
 
 
 def metrics_of(options: EvaluationOptions, tokenizer: Tokenizer) -> tuple[Metric, ...]:
     """Return the metrics, with their resources and document frequencies."""
     ready = prepare_metrics(metric_names(options.metrics), options.spice_longest)
     return apply_frequencies(ready, options.counts, tokenizer)
+
+
+def find_omitted(options: EvaluationOptions) -> dict[str, str]:
+    """Return the default metrics that are left out, with the commands that install their data."""
+    names = DEFAULT if options.metrics is None else options.metrics
+    return names.omitted if isinstance(names, DefaultMetrics) else {}
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:

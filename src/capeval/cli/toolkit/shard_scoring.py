@@ -12,7 +12,7 @@ import numpy as np
 from capeval.cli.toolkit.inputs import CaptionReader
 from capeval.cli.toolkit.options import EvaluationOptions, OutputFormat
 from capeval.cli.toolkit.output import Steps, deliver, render
-from capeval.cli.toolkit.scoring import metrics_of
+from capeval.cli.toolkit.scoring import find_omitted, metrics_of
 from capeval.data.scores import Scores
 from capeval.distributed.shards import (
     ShardFailure,
@@ -66,11 +66,13 @@ def score_folders(
         candidates=reading.columns,
         split=options.reading.splits,
     )
+    omitted = find_omitted(options)
     systems: list[System] = []
     failures: list[ShardFailure] = []
     for name, folder in zip(names, folders.results, strict=True):
         scored = _score_folder(name, folder, folders, job)
-        systems.append(System(name=name, report=_create_report(scored, ready)))
+        report = replace(_create_report(scored, ready), omitted=omitted)
+        systems.append(System(name=name, report=report))
         failures += scored.failures
     for failure in failures:
         print(f"capeval: warning: shard skipped: {failure.message}", file=sys.stderr)

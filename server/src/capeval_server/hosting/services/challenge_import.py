@@ -287,10 +287,10 @@ def _check_resources(split: definition.SplitDefinition) -> None:
     """Reject metrics with missing resources on this server."""
     for metric in split.metrics:
         for resource in METRICS[metric]().resources:
-            if resource.needs_command and resource.found() is None:
+            if not resource.is_available:
                 raise ChallengeError(
-                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is missing on"
-                    f" this server: {resource.install}"
+                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is not installed"
+                    f" on this server: {resource.fix}"
                 )
 
 

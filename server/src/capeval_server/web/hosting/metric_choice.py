@@ -138,7 +138,8 @@ class MetricsField(forms.Field):
     widget = _MetricsWidget
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(initial={name: {} for name in DEFAULT}, **options)
+        # Computed for each form, because data of metrics can be installed later.
+        super().__init__(initial=lambda: {name: {} for name in DEFAULT.available}, **options)
 
     def to_python(self, value: _SentOptions | None) -> list[str]:
         """Return the chosen metrics, such as `CIDEr-D(sigma=3)`.
