@@ -7,8 +7,6 @@ PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "server" / "threat-model.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("## Defenses")[2].partition("\n## ")[0]
 ROWS = [line for line in TABLE.splitlines() if line.startswith("|")][2:]
-    2:
-]
 
 
 def test_each_defense_has_a_test() -> None:
