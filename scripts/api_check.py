@@ -23,7 +23,7 @@ __all__ = ["allows_changes", "find_last_release", "list_changes"]
 
 PACKAGES = {"capeval": "src", "capeval_decoding": "decoding/src"}
 """Folder of the sources of each package with an API reference."""
-_MODULE = re.compile(r"^\.\. automodule:: ([\w.]+)", re.MULTILINE)
+_MODULE = re.compile(r"^\.\. (?:auto|current)module:: ([\w.]+)", re.MULTILINE)
 _COLORS = re.compile(r"\x1b\[\d+m")
 
 
@@ -41,9 +41,11 @@ def allows_changes(old: str, new: str) -> bool:
 
 
 def list_modules(project: Path = PROJECT) -> set[str]:
-    """Return the modules of the API reference."""
+    """Return the modules of the API reference, which also contains all studies."""
     pages = (page.read_text(encoding="utf-8") for page in (project / "docs" / "api").glob("*.md"))
-    return {module for page in pages for module in _MODULE.findall(page)}
+    studies = (project / "src" / "capeval" / "studies").glob("*/command.py")
+    found = {f"capeval.studies.{path.parent.name}" for path in studies}
+    return found | {module for page in pages for module in _MODULE.findall(page)}
 
 
 def list_changes(tag: str, project: Path = PROJECT) -> Iterator[str]:
