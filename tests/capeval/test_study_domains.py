@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from capeval import Cider2015, CiderD, References, evaluate
+from capeval import Candidates, Cider2015, CiderD, References, Report, evaluate
 from capeval.datasets import karpathy, nocaps
 from capeval.datasets.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.report import to_latex
 from capeval.resources import DocumentFrequencies
-from capeval.studies.domains import OVERALL, DomainEvaluator, DomainOptions, DomainStudy, Frequencies
+from capeval.scoring.multiple_comparisons import compare_systems
+from capeval.scoring.significance import bootstrap
+from capeval.studies.domains import (
+    OVERALL,
+    DomainEvaluator,
+    DomainOptions,
+    DomainStudy,
+    DomainTestOptions,
+    Frequencies,
+    study_domains,
+)
 from capeval.studies.domains.options import LayoutOptions
 from capeval.studies.domains.report import all_scores, bars, paper_table, report
 from tests.spice_model import IS_HERE
@@ -240,13 +253,8 @@ def test_tables_in_the_layout_of_the_paper() -> None:
     assert [row[0].value for row in table.rows] == ["good", "bad", "Human (paper)"]
     assert table.rows[0][1].value == pytest.approx(100 * good.corpus["near-domain"]["CIDEr-D"])
     assert table.rows[2][3].value == pytest.approx(76.6)
-    for column in range(1, len(table.columns)):
-        values = [float(row[column].value or 0) for row in table.rows[:2]]
-        assert [row[column].best for row in table.rows] == [
-            values[0] >= values[1],
-            values[1] >= values[0],
-            False,
-        ]
+    # Without tests, no score is marked.
+    assert not any(cell.best or cell.mark for row in table.rows for cell in row)
     second = paper_table({"good": good}, layout="table2", coco={"good": {"BLEU-1": 0.774, "CIDEr-D": 1.156}})
     assert second.columns[:3] == ("System", "COCO BLEU-1", "COCO CIDEr-D")
     assert second.rows[0][1].value == pytest.approx(77.4)
@@ -275,7 +283,7 @@ def test_tables_name_the_images_of_document_frequencies(frequencies: Frequencies
     study = DomainStudy(systems={"a": found}, coco={})
     tables = report(study, LayoutOptions(human="val")).tables
     for table in tables.values():
-        assert f"Document frequencies of CIDEr-D: {note}" in table.notes[0]
+        assert any(each.startswith(f"Document frequencies of CIDEr-D: {note}") for each in table.notes)
     # Published human scores by domain are of all images, and not comparable with others.
     shown = dict(zip(tables["paper-layout"].columns, tables["paper-layout"].rows[-1], strict=True))
     assert shown["in-domain CIDEr-D"].value == (None if frequencies == "domain" else pytest.approx(83.3))
@@ -310,6 +318,74 @@ def test_all_scores_and_bars() -> None:
     assert len(figure.axes[0].lines) == 3
     partly = bars({"a": found}, "CIDEr-D", {name: {"CIDEr-D": 0.8} for name in (*DOMAINS, OVERALL)[1:]})
     assert [line.get_label() == "people (paper)" for line in partly.axes[0].lines] == [True, False]
+
+
+def create_large_study(**options: Any) -> tuple[DomainStudy, dict[str, Report]]:
+    """Return a study of three systems with 12, 30 and 20 images per domain, and their reports."""
+    generator = random.Random(1)
+    words = ["a", "dog", "cat", "runs", "on", "grass", "the", "bed"]
+    references = References(
+        {image: [" ".join(generator.choices(words, k=8)) for _ in range(2)] for image in range(62)}
+    )
+    systems = {}
+    for name, replaced in (("good", 1), ("fair", 3), ("bad", 4)):
+        captions = {}
+        for image in references:
+            caption = references[image][0].split()
+            for place in generator.sample(range(8), replaced):
+                caption[place] = generator.choice(words)
+            captions[image] = " ".join(caption)
+        systems[name] = Candidates(captions)
+    metrics = ["BLEU-4", "CIDEr-D"]
+    study = study_domains(
+        DomainEvaluator(references, LARGE, metrics), systems, DomainTestOptions(samples=200, **options)
+    )
+    return study, {name: evaluate(references, each, metrics) for name, each in systems.items()}
+
+
+LARGE = {"in": list(range(12)), "near": list(range(12, 42)), "out": list(range(42, 62))}
+
+
+def test_intervals_and_tests_are_those_of_subsets() -> None:
+    study, reports = create_large_study(all_pairs=True)
+    for domain, images in {**LARGE, OVERALL: None}.items():
+        tested = compare_systems(reports, all_pairs=True, samples=200, images=images)
+        assert list(study.comparisons[domain]) == list(tested)
+        for pair, comparisons in study.comparisons[domain].items():
+            for name, each in comparisons.items():
+                alone = tested[pair][name]
+                assert (each.p_value, each.corrected_p_value) == (alone.p_value, alone.corrected_p_value)
+                assert (each.low, each.high) == pytest.approx((alone.low, alone.high), rel=1e-12)
+        for system, report_of_all in reports.items():
+            intervals = bootstrap(report_of_all, samples=200, images=images)
+            for name, interval in study.systems[system].intervals[domain].items():
+                ends = intervals[name].low, intervals[name].high
+                assert (interval.low, interval.high) == pytest.approx(ends, rel=1e-12)
+
+
+def test_only_significant_differences_are_marked() -> None:
+    study, _ = create_large_study(all_pairs=True)
+    tables = report(study).tables
+    assert list(tables) == ["paper-layout", "domains", "comparisons"]
+    table = tables["paper-layout"]
+    for column, label in enumerate(table.columns[1:], start=1):
+        domain, name = label.split()
+        pairs = study.comparisons[domain]
+        best = pairs["good", "fair"][name].is_significant and pairs["good", "bad"][name].is_significant
+        marks = ["", *("†" if pairs["good", each][name].is_significant else "" for each in ("fair", "bad"))]
+        assert [row[column].best for row in table.rows] == [best, False, False]
+        assert [row[column].mark for row in table.rows] == marks
+    assert any(cell.best for row in table.rows for cell in row)
+    for notes in (table.notes, tables["comparisons"].notes):
+        assert notes[0] == "Images: in 12, near 30, out 20, overall 62."
+        assert "Fewer than 30 images in in, out: intervals and tests are unreliable." in notes
+        assert sum("exact paired randomization" in note for note in notes) == 1
+        assert any("at 5%, corrected for 3 pairs of systems (Holm)." in note for note in notes)
+    compared = tables["comparisons"]
+    assert compared.columns[0] == "Domain"
+    assert compared.columns[-2:] == ("p-value", "p-value (Holm)")
+    assert len(compared.rows) == 4 * 2 * 3
+    assert "$^\\dagger$" in to_latex(table)
 
 
 def test_statistics_are_of_each_domain() -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from capeval.report.tables import System
 from capeval.scoring.grids import Cell, Grid, create_score_cell
 from capeval.scoring.significance import Comparison, Comparisons, describe_test, format_p_value
 
-__all__ = ["DAGGER", "Pairs", "create_comparison_table", "create_pair_table", "create_system_table"]
+__all__ = [
+    "DAGGER",
+    "Pairs",
+    "create_comparison_table",
+    "create_pair_table",
+    "create_system_table",
+    "mark_cell",
+]
 
 Pairs = Mapping[tuple[str, str], Comparisons]
 """The comparison of each score, by the names of two systems."""
@@ -124,17 +132,33 @@ def create_system_table(
     for system in systems:
         cells = [Cell(value=system.name)]
         for name in names:
-            wins = [_is_better(pairs, system.name, other, name) for other in labels if other != system.name]
-            first = pairs[labels[0], system.name][name] if (labels[0], system.name) in pairs else None
-            mark = DAGGER if first is not None and first.is_significant else ""
-            score, interval = system.report.corpus[name], system.intervals.get(name)
-            cells.append(create_score_cell(score, interval, best=all(wins), mark=mark))
+            cell = create_score_cell(system.report.corpus[name], system.intervals.get(name))
+            cells.append(mark_cell(cell, pairs, labels, system.name, name))
         rows.append(tuple(cells))
     if notes is None:
         comparison = next(iter(next(iter(pairs.values())).values()))
         marked = f"{DAGGER}: differs significantly from {labels[0]}."
         notes = (*systems[0].report.notes(), marked, describe_test(comparison))
     return Grid(columns=("System", *names), rows=tuple(rows), notes=tuple(notes))
+
+
+def mark_cell(cell: Cell, pairs: Pairs, labels: Sequence[str], system: str, name: str) -> Cell:
+    """Return the cell of a score with the marks of tests.
+
+    Args:
+        cell: The cell.
+        pairs: The comparisons of pairs of systems.
+        labels: The names of all systems.
+        system: The name of the cell's system.
+        name: The name of the score.
+    """
+    first = pairs[labels[0], system][name] if (labels[0], system) in pairs else None
+    others = [other for other in labels if other != system]
+    return replace(
+        cell,
+        best=all(_is_better(pairs, system, other, name) for other in others),
+        mark=DAGGER if first is not None and first.is_significant else "",
+    )
 
 
 def _is_better(pairs: Pairs, system: str, other: str, name: str) -> bool:

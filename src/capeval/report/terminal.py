@@ -70,15 +70,17 @@ def _transpose(grid: Grid) -> Grid:
 
 
 def _divide(grid: Grid, width: int) -> list[Grid]:
-    """Return tables that fit a width, each with the first column and at least one other."""
+    """Return tables that fit a width, each with the first columns of text and at least one other."""
     widths = _measure_columns(grid)
+    labels = _count_labels(grid, widths, width)
+    start = sum(widths[:labels]) + _GAP * (labels - 1)
     parts: list[list[int]] = []
     total = width + 1
-    for column in range(1, len(widths)):
+    for column in range(labels, len(widths)):
         total += widths[column] + _GAP
         if total > width:
-            parts.append([0])
-            total = widths[0] + _GAP + widths[column]
+            parts.append(list(range(labels)))
+            total = start + _GAP + widths[column]
         parts[-1].append(column)
     if len(parts) <= 1:
         return [grid]
@@ -89,6 +91,14 @@ def _divide(grid: Grid, width: int) -> list[Grid]:
         )
         for part in parts
     ]
+
+
+def _count_labels(grid: Grid, widths: Sequence[int], width: int) -> int:
+    """Return the number of columns of text at the start, which identify a row; 1 if they are wide."""
+    numbers = find_number_columns(grid)
+    labels = next((column for column in range(len(widths)) if column in numbers), 1)
+    is_narrow = sum(widths[:labels]) + _GAP * (labels - 1) <= width // 2
+    return labels if 0 < labels < len(widths) and is_narrow else 1
 
 
 def _measure_table(grid: Grid) -> int:

@@ -11,7 +11,7 @@ from capeval.data.scores import TIMES_100
 if TYPE_CHECKING:
     from capeval.scoring.bootstrap import Interval
 
-__all__ = ["Cell", "Grid", "create_score_cell", "scale_table"]
+__all__ = ["Cell", "Grid", "create_score_cell", "remove_intervals", "scale_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +83,12 @@ def scale_table(grid: Grid) -> Grid:
     )
     notes = tuple(note.replace(TIMES_100, "Scores are times 100.") for note in grid.notes)
     return replace(grid, rows=rows, notes=notes)
+
+
+def remove_intervals(grid: Grid) -> Grid:
+    """Return a table without intervals, which is narrower."""
+    rows = tuple(tuple(replace(cell, low=None, high=None) for cell in row) for row in grid.rows)
+    return replace(grid, rows=rows)
 
 
 def _scale_cell(cell: Cell) -> Cell:

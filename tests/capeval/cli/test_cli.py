@@ -24,7 +24,7 @@ import pytest
 
 import capeval
 from capeval.cli.commands.metrics import _describe
-from capeval.cli.toolkit.output import system_names
+from capeval.cli.toolkit.output import name_systems
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
 from capeval.metrics.registry import get_metric
@@ -484,7 +484,36 @@ def test_names_of_systems_are_told_apart(files: Path) -> None:
     paths = files / "x" / "results.json", files / "y" / "results.json", files / "a.json"
     reports = json.loads(output("score", files / "references.json", *paths, "-f", "json"))
     assert [report["system"] for report in reports] == [str(paths[0]), str(paths[1]), "a"]
-    assert system_names([Path("x/A.JSONL.GZ"), Path("b.json.zip"), Path(".json")]) == ["A", "b", ".json"]
+    paths = [Path("x/A.JSONL.GZ"), Path("b.json.zip"), Path(".json")]
+    assert name_systems(paths) == dict(zip(["A", "b", ".json"], paths, strict=True))
+
+
+def test_systems_can_be_named(files: Path) -> None:
+    ours, theirs = f"Ours={files / 'a.json'}", f"Théirs={files / 'b.json'}"
+    references = files / "references.json"
+    table = output("compare", references, ours, theirs, "-m", "ROUGE-L", "--samples", "20")
+    assert table.split()[:3] == ["Metric", "Ours", "Théirs"]
+    scored = json.loads(output("score", references, ours, files / "b.json", "-m", "ROUGE-L", "-f", "json"))
+    assert [each["system"] for each in scored] == ["Ours", "b"]
+    message = refusal("score", references, ours, f"Ours={files / 'b.json'}", "-m", "ROUGE-L")
+    assert "names of systems must be different (got 'Ours' twice)" in message
+    # A file can have an equals sign in its name or in a folder's.
+    (files / "lr=1").mkdir()
+    for path in (files / "x=y.json", files / "lr=1" / "z.json"):
+        path.write_bytes((files / "a.json").read_bytes())
+    scored = json.loads(output("score", references, "x=y.json", "lr=1/z.json", "-f", "json", cwd=files))
+    assert [each["system"] for each in scored] == ["x=y", "z"]
+    assert "no=file.json: No such file" in refusal("score", references, files / "no=file.json")
+
+
+def test_tables_without_intervals(files: Path) -> None:
+    paths = [files / f"{name}.json" for name in ("references", "a", "b")]
+    options = ("-m", "ROUGE-L", "--samples", "20", "--no-intervals")
+    for layout in ("pairs", "systems"):
+        table = output("compare", *paths, *options, "--layout", layout)
+        assert "[" not in table
+        assert "interval" not in table.replace("intervals and tests are unreliable", "")
+    assert "Difference: a - b.\n" in output("compare", *paths, *options)
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.json", b"[red]na\nme[red].json"])

@@ -97,6 +97,7 @@ def test_domains(files: Path) -> None:
     assert "Human (paper)" in text
     assert {path.name for path in (files / "out").iterdir()} == {
         "paper-layout.csv",
+        "paper-layout.tex",
         "domains.csv",
         "domains.png",
         "domains.svg",
@@ -120,6 +121,16 @@ def test_domains(files: Path) -> None:
     human = next(line for line in both.splitlines() if line.startswith("Human (paper)"))
     assert human.split()[2:] == ["66.3", "21.7", "85.4", "83.3", "85.5", "91.4", "87.1"]
     assert "--coco-results" in refusal(*arguments, *coco)
+    two = [*arguments[:3], f"Ours={files / 'results.json'}", f"Theirs={files / 'results.jsonl'}"]
+    (files / "results.jsonl").write_bytes((files / "results.json").read_bytes())
+    compared = output(*two, *arguments[4:], "--samples", "50", "-o", files / "two")
+    assert "No difference is significant at 5%." in compared
+    assert "Fewer than 30 images in in-domain, near-domain, out-domain, overall:" in compared
+    with (files / "two" / "comparisons.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["Domain"], row["A"], row["B"], row["p-value"]) for row in rows} == {
+        (domain, "Ours", "Theirs", "1.0") for domain in ("in-domain", "near-domain", "out-domain", "overall")
+    }
 
 
 @pytest.mark.parametrize("study", ["correlation", "diversity", "domains"])

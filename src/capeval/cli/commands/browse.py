@@ -16,7 +16,7 @@ from capeval.cli.toolkit.options import (
     ReferencesOrBenchmark,
     SpiceLongest,
 )
-from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, system_names
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ EXAMPLES = examples(
 
 def run(
     references: ReferencesOrBenchmark,
-    results: Annotated[list[Path], Argument(help="Result files, one per system.")],
+    results: Annotated[list[Path], Argument(help="Result files, one per system, each as FILE or NAME=FILE.")],
     benchmark: BenchmarkName = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
@@ -58,7 +58,8 @@ def run(
 
     if embed and images is None:
         raise OptionError("--embed requires --images")
-    names = system_names(results)
+    named = name_systems(results)
+    names, results = list(named), list(named.values())
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (references, domains, constraints) if path is not None]
     check_outputs([*results, *also], [output])

@@ -24,12 +24,12 @@ from capeval.cli.toolkit.options import (
     check_scale,
     create_tokenizer,
 )
-from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems, render
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.data.captions import ImageId
-    from capeval.report import Grid, System
+    from capeval.report import Grid
     from capeval.report.comparison_tables import Pairs
     from capeval.scoring.report import Report
 
@@ -39,6 +39,7 @@ EXAMPLES = examples(
     "capeval compare references.json a.json b.json",
     "capeval compare -t coco-karpathy-test a.json b.json",
     "capeval compare references.json ours.json baseline.json other.json --all-pairs",
+    "capeval compare references.json Ours=a.json Baseline=b.json --no-intervals",
     "capeval compare references.json a.json b.json --subset domains.json --samples 10000",
     "capeval compare references.json a.json b.json c.json --layout systems --format latex --scale 100",
 )
@@ -62,6 +63,9 @@ class ComparisonOptions:
     samples: Samples = 1000
     level: Level = 0.95
     seed: Seed = 0
+    no_intervals: Annotated[bool, Option(help="Leave intervals out of tables, which makes them narrow.")] = (
+        False
+    )
     layout: Annotated[
         Layout, Option(help="One row per pair and score, or a table for papers with one row per system.")
     ] = "pairs"
@@ -77,7 +81,9 @@ class ComparisonOptions:
 
 def run(
     references: ReferencesOrBenchmark,
-    results: Annotated[list[Path], Argument(help="Result files of two or more systems.")],
+    results: Annotated[
+        list[Path], Argument(help="Result files of two or more systems, each as FILE or NAME=FILE.")
+    ],
     *,
     evaluation: EvaluationOptions,
     benchmark: BenchmarkName = None,
@@ -96,7 +102,8 @@ def run(
     if len(results) < 2:
         raise OptionError(f"a comparison needs two or more result files (got {len(results)})")
     tokenizer = create_tokenizer(tokenizer_spec, context=context)
-    names = system_names(results)
+    systems = name_systems(results)
+    names, results = list(systems), list(systems.values())
     read = [path for path in (references, options.subset) if path is not None]
     check_outputs([*read, *results, *evaluation.files], [options.output])
     reading = scoring.create_reader(evaluation.reading, benchmark)
@@ -129,7 +136,9 @@ def run(
         }
     if options.form == "csv":
         # The other formats contain these notes.
-        for note in _list_test_notes(compared):
+        from capeval.report.comparison_notes import list_test_notes
+
+        for note in list_test_notes(compared):
             print(f"capeval: warning: {note}", file=sys.stderr)
     if options.form == "json":
         from capeval.report.exporters import comparison_to_json
@@ -144,16 +153,12 @@ def run(
     render(grid, options.form, options.output)
 
 
-def _list_test_notes(compared: Mapping[str, Pairs]) -> list[str]:
-    """Return the notes on excluded images and on too few images."""
-    notes = (note for pairs in compared.values() for each in pairs.values() for note in each.notes)
-    return list(dict.fromkeys(notes))
-
-
 def _create_table(
     reports: Mapping[str, Report], compared: Mapping[str, Pairs], options: ComparisonOptions, source: str
 ) -> Grid:
     from capeval.report import System, create_comparison_table, create_pair_table, create_system_table
+    from capeval.report.comparison_notes import describe_differences, describe_systems, list_test_notes
+    from capeval.scoring.grids import remove_intervals
     from capeval.scoring.significance import bootstrap
 
     pairs = compared["all"]
@@ -161,10 +166,14 @@ def _create_table(
     if options.layout == "systems":
         systems = []
         for name, report in reports.items():
-            intervals = bootstrap(report, samples=options.samples, level=options.level, seed=options.seed)
+            intervals = (
+                {}
+                if options.no_intervals
+                else bootstrap(report, samples=options.samples, level=options.level, seed=options.seed)
+            )
             systems.append(System(name=name, report=report, intervals=intervals))
         grid = create_system_table(systems, pairs, notes=notes)
-        about = _describe_systems(grid, systems[0], compared, options)
+        about = describe_systems(grid, systems, pairs)
     else:
         if len(compared) == 1 and len(pairs) == 1:
             ((a, b),) = pairs
@@ -172,57 +181,7 @@ def _create_table(
         else:
             a, b = "A", "B"
             grid = create_pair_table(compared, notes=notes)
-        about = _describe_differences(grid, a, b, compared, options)
-    return replace(grid, notes=(*grid.notes, *about, *_list_test_notes(compared)))
-
-
-def _describe_systems(
-    grid: Grid, first: System, compared: Mapping[str, Pairs], options: ComparisonOptions
-) -> list[str]:
-    """Return the footnotes on intervals, daggers, bold scores and the test."""
-    from capeval.report.comparison_tables import DAGGER
-
-    level = _describe_level(compared, options)
-    notes = [next(iter(first.intervals.values())).note]
-    cells = [cell for row in grid.rows for cell in row]
-    if any(cell.mark for cell in cells):
-        notes.append(f"{DAGGER}: differs from {first.name} at {level}.")
-    if any(cell.best for cell in cells):
-        notes.append(f"Bold: better than all other systems at {level}.")
-    return [*notes, _describe_first_test(compared)]
-
-
-def _describe_differences(
-    grid: Grid, a: str, b: str, compared: Mapping[str, Pairs], options: ComparisonOptions
-) -> list[str]:
-    """Return the footnotes on differences, the test and bold scores."""
-    level = _describe_level(compared, options)
-    before = ", before correction" if _count_tests(compared) > 1 else ""
-    has_bold = any(cell.best for row in grid.rows for cell in row)
-    return [
-        f"Difference: {a} - {b}, with {100 * options.level:g}% bootstrap intervals over images.",
-        f"Detectable: only larger differences are significant at {100 * (1 - options.level):g}% with these"
-        f" images{before}.",
-        _describe_first_test(compared),
-        f"Bold: the better score, if the difference is significant at {level}."
-        if has_bold
-        else f"No difference is significant at {level}.",
-    ]
-
-
-def _describe_first_test(compared: Mapping[str, Pairs]) -> str:
-    """Return the sentence on the test, which is the same for all scores."""
-    from capeval.scoring.significance import describe_test
-
-    return describe_test(next(iter(next(iter(compared["all"].values())).values())))
-
-
-def _count_tests(compared: Mapping[str, Pairs]) -> int:
-    """Return the number of pairs for which p-values are corrected."""
-    return len(compared["all"])
-
-
-def _describe_level(compared: Mapping[str, Pairs], options: ComparisonOptions) -> str:
-    tests = _count_tests(compared)
-    corrected = f", corrected for {tests:,} pairs of systems (Holm)" if tests > 1 else ""
-    return f"{100 * (1 - options.level):g}%{corrected}"
+        if options.no_intervals:
+            grid = remove_intervals(grid)
+        about = describe_differences(grid, compared, a, b)
+    return replace(grid, notes=(*grid.notes, *about, *list_test_notes(compared)))

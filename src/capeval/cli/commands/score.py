@@ -26,7 +26,7 @@ from capeval.cli.toolkit.options import (
     check_scale,
     create_tokenizer,
 )
-from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems, render
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -121,7 +121,10 @@ def run(
     references: ReferencesOrBenchmark,
     results: Annotated[
         list[Path] | None,
-        Argument(help="Result files, one per system (- for standard input).", optional_with="cite"),
+        Argument(
+            help="Result files, one per system, each as FILE or NAME=FILE (- for standard input).",
+            optional_with="cite",
+        ),
     ],
     *,
     evaluation: EvaluationOptions,
@@ -134,13 +137,14 @@ def run(
     if options.cite or results is None:
         _print_citation(options)
         return
+    systems = name_systems(results)
+    names, results = list(systems), list(systems.values())
     has_folders = references is not None and are_folders(references, results)
     context = options.context
     if has_folders and context is None and not options.tokenized and options.tokenizer is None:
         # Scores must not depend on the distribution of captions over shards.
         context = "caption"
     tokenizer = create_tokenizer(options.tokenizer, tokenized=options.tokenized, context=context)
-    names = system_names(results)
     inputs = [path for path in (references, options.subset) if path is not None]
     check_outputs([*inputs, *results, *evaluation.files], [options.output, options.report])
     if options.report is not None:
@@ -160,7 +164,7 @@ def run(
         )
         shard_scoring.score_folders(folders, names, evaluation, tokenizer, options.form, options.output)
     else:
-        _score_files(references, dict(zip(names, results, strict=True)), evaluation, options, tokenizer)
+        _score_files(references, systems, evaluation, options, tokenizer)
 
 
 def _print_citation(options: ScoreOptions) -> None:

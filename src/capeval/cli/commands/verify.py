@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,7 +18,7 @@ from capeval.cli.toolkit.options import (
     TokenizerSpec,
     create_tokenizer,
 )
-from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, system_names
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems
 from capeval.errors import MismatchError, OptionError
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def run(
         Option("--references", "-r", help="Reference file.", show_default="the benchmark of the report"),
     ] = None,
     results: Annotated[
-        list[Path], Option("--results", help="Result file; repeat it for a report of several systems.")
+        list[Path],
+        Option("--results", help="Result file, or NAME=FILE; repeat it for a report of several systems."),
     ],
     options: VerificationOptions,
     form: Annotated[Literal["table", "json"], Option("--format", "-f", help="Output format.")] = "table",
@@ -100,12 +101,13 @@ def run(
     from capeval.cli.toolkit.inputs import open_input
     from capeval.scoring.saved_reports import load_saved_reports
 
-    inputs = [report, *results, *options.files, *([] if references is None else [references])]
+    systems = name_systems(results)
+    inputs = [report, *systems.values(), *options.files, *([] if references is None else [references])]
     check_outputs(inputs, [output])
     file, name = open_input(report)
     reports = load_saved_reports(file, name=name)
     options = options.with_benchmark(reports, references)
-    pairs = _pair_results(reports, results)
+    pairs = _pair_results(reports, systems)
     verifications = _verify_all(pairs, references, options)
     if form == "json":
         contents = [_to_dict(each) for each in verifications]
@@ -129,23 +131,24 @@ def run(
         sys.exit(1)
 
 
-def _pair_results(reports: Sequence[SavedReport], results: Sequence[Path]) -> list[tuple[SavedReport, Path]]:
+def _pair_results(
+    reports: Sequence[SavedReport], results: Mapping[str, Path]
+) -> list[tuple[SavedReport, Path]]:
     """Return the report of each result file: by the name of its system, or else in order.
 
     Raises:
         OptionError: The numbers of systems and files differ, and the names of some files are no systems.
     """
     by_name = {saved.system: saved for saved in reports}
-    names = system_names(results)
-    if len(reports) > 1 and all(name in by_name for name in names):
-        return [(by_name[name], path) for name, path in zip(names, results, strict=True)]
+    if len(reports) > 1 and all(name in by_name for name in results):
+        return [(by_name[name], path) for name, path in results.items()]
     if len(reports) != len(results):
         systems = ", ".join(saved.system or "unnamed" for saved in reports)
         raise OptionError(
             f"--results must be repeated for each of the {len(reports)} systems of the report, {systems} (got"
-            f" {len(results)}: {', '.join(names)})"
+            f" {len(results)}: {', '.join(results)})"
         )
-    return list(zip(reports, results, strict=True))
+    return list(zip(reports, results.values(), strict=True))
 
 
 def _verify_all(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from capeval.report import Grid
 
-__all__ = ["Steps", "adapt_message", "check_outputs", "deliver", "examples", "render", "system_names"]
+__all__ = ["Steps", "adapt_message", "check_outputs", "deliver", "examples", "name_systems", "render"]
 
 # Seconds of work before progress is shown.
 _SHOWN_AFTER = 1.0
@@ -117,20 +117,45 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
         deliver(format_table(grid, title, styled=styled, width=width) + notes, output)
 
 
-def system_names(paths: Sequence[Path]) -> list[str]:
-    """Return the names of systems: file names, or paths if two file names are equal.
+def name_systems(results: Sequence[Path]) -> dict[str, Path]:
+    """Return the result files by the names of their systems.
+
+    An argument `NAME=FILE` names its system. The other names are file names, or paths if two file names are
+    equal.
+
+    Args:
+        results: The files, or `NAME=FILE` with a name that contains no slash.
 
     Raises:
-        OptionError: A file occurs twice.
+        OptionError: A file or a name occurs twice.
     """
+    named = [_split_name(path) for path in results]
+    paths = [path for _, path in named]
     for path in paths:
         if paths.count(path) > 1:
             raise OptionError(f"result files must be different (got {path} twice)")
-    names = ["standard input" if str(path) == "-" else _strip_suffixes(path.name) for path in paths]
-    return [
-        name if names.count(name) == 1 else _decode_name(str(path))
-        for name, path in zip(names, paths, strict=True)
+    names = [name or _derive_name(path) for name, path in named]
+    names = [
+        given or (name if names.count(name) == 1 else _decode_name(str(path)))
+        for name, (given, path) in zip(names, named, strict=True)
     ]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"names of systems must be different (got {name!r} twice)")
+    return dict(zip(names, paths, strict=True))
+
+
+def _split_name(path: Path) -> tuple[str, Path]:
+    """Return the name and the file of `NAME=FILE`; the name is empty for a file."""
+    name, equals, file = str(path).partition("=")
+    # A file or a folder can contain an equals sign, such as "lr=0.1/results.json".
+    if not (name and equals and file) or os.sep in name or path.exists():
+        return "", path
+    return _decode_name(name), Path(file)
+
+
+def _derive_name(path: Path) -> str:
+    return "standard input" if str(path) == "-" else _strip_suffixes(path.name)
 
 
 def _strip_suffixes(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import InputOptions, Metrics, SpiceLongest, metric_names
-from capeval.cli.toolkit.output import Steps, examples, system_names
+from capeval.cli.toolkit.output import Steps, examples, name_systems
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.correlation.options import CorrelationOptions
@@ -100,10 +100,11 @@ def _correlate_results(
     judged = load_human_scores(human)
     with Steps(1 + len(results)) as steps:
         steps.next("Reading")
-        loaded = load_captions(references, results, CaptionReader(reading))
+        systems = name_systems(results)
+        loaded = load_captions(references, list(systems.values()), CaptionReader(reading))
         evaluator = Evaluator(loaded.references, metrics)
         scores = {}
-        for name, candidates in zip(system_names(results), loaded.candidates, strict=True):
+        for name, candidates in zip(systems, loaded.candidates, strict=True):
             steps.next(f"Scoring {name}")
             scores[name] = evaluator.evaluate(candidates).corpus
     return correlate_systems(scores, judged)

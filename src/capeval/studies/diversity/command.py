@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option, check_options
 from capeval.cli.toolkit.options import FrequencyOptions
-from capeval.cli.toolkit.output import Steps, examples, system_names
+from capeval.cli.toolkit.output import Steps, examples, name_systems
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.diversity.options import DiversityOptions, ImageDiversityOptions, SimilarityOption
@@ -136,7 +136,7 @@ def _read_corpora(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[st
     if coco:
         steps.next("Reading COCO val2014")
         captions_of["COCO val2014"] = benchmark.load_captions("val2014")
-    for name, path in zip(system_names(list(paths)), paths, strict=True):
+    for name, path in name_systems(paths).items():
         steps.next(f"Reading {name}")
         captions_of[name] = load_captions(path)
     return captions_of
@@ -149,7 +149,7 @@ def _read_object_counts(paths: Sequence[Path], class_names: Path | None) -> dict
     from capeval.studies.diversity import count_objects
 
     counts = {}
-    for name, path in zip(system_names(paths), paths, strict=True):
+    for name, path in name_systems(paths).items():
         if ".csv" not in path.suffixes:
             objects = load_coco_objects(path)
         elif class_names is None:

@@ -16,10 +16,10 @@ from capeval.cli.toolkit.options import (
     SpiceLongest,
     metric_names,
 )
-from capeval.cli.toolkit.output import Steps, examples, system_names
+from capeval.cli.toolkit.output import Steps, examples, name_systems
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
-from capeval.studies.domains.options import DomainOptions, LayoutOptions
+from capeval.studies.domains.options import DomainOptions, DomainTestOptions, LayoutOptions
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates, ImageId, References
@@ -105,41 +105,50 @@ class CocoFiles:
 
 def run(
     references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Files of results, one per system.")],
+    results: Annotated[
+        list[Path], Argument(help="Files of results, one per system, each as FILE or NAME=FILE.")
+    ],
     *,
     domains: DomainFiles,
     reading: InputOptions,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     options: DomainOptions,
+    tests: DomainTestOptions,
     layout: LayoutOptions,
     coco: CocoFiles,
     output: Folder = None,
 ) -> None:
-    """Score systems in-domain, near-domain, out-of-domain and overall."""
+    """Score and compare systems in-domain, near-domain, out-of-domain and overall.
+
+    The first system is compared with each of the others, or all pairs are compared. P-values are corrected
+    for the number of pairs (Holm).
+    """
     from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.cli.toolkit.scoring import load_captions
     from capeval.datasets.nocaps import number_images
     from capeval.studies.domains import DomainEvaluator, study_domains
-    from capeval.studies.domains.report import report
+    from capeval.studies.domains.report import report, write_latex
 
-    names = system_names(results)
+    named = name_systems(results)
+    names, results = list(named), list(named.values())
     evaluation = EvaluationOptions(metrics=metrics, reading=reading, spice_longest=spice_longest)
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
         raise OptionError("--coco-references requires one --coco-results per file of RESULTS, and vice versa")
     ready = prepare_metrics(metric_names(metrics), spice_longest)
-    with Steps(2 + len(results)) as steps:
+    with Steps(3 + len(results)) as steps:
         steps.next("Reading and preparing references")
         loaded = load_captions(references, results, CaptionReader(reading), prepare=number_images)
         images = domains.read(loaded.references, references)
         evaluator = DomainEvaluator(loaded.references, images, ready, options)
         coco_systems = coco.read(names, evaluation)
         systems = dict(zip(names, loaded.candidates, strict=True))
-        study = study_domains(evaluator, systems, coco=coco_systems, progress=steps.next)
+        study = study_domains(evaluator, systems, tests, coco=coco_systems, progress=steps.next)
     scores = {
         name: replace(study.systems[name], notes=(*matching.notes, *study.systems[name].notes))
         for name, matching in zip(names, loaded.matchings, strict=True)
     }
-    write_study_report(report(replace(study, systems=scores), layout), output)
+    found = report(replace(study, systems=scores), layout)
+    write_study_report(found, output, write=lambda folder: write_latex(found, folder))

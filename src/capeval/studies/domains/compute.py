@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images
-from capeval.metrics.base import Metric, Prepared, get_unscored_warning
+from capeval.metrics.base import Metric, Prepared, get_unscored_warning, make_scores
 from capeval.metrics.registry import DEFAULT, list_metric_keys, resolve
 from capeval.scoring.evaluator import Evaluator
 from capeval.scoring.matching import match_captions
-from capeval.studies.domains.options import DomainOptions, Frequencies
+from capeval.scoring.multiple_comparisons import compare_systems
+from capeval.scoring.report import Report, create_report
+from capeval.scoring.significance import Comparisons, Interval, Resampler
+from capeval.studies.domains.options import DomainOptions, DomainTestOptions, Frequencies
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
+    "COCO",
     "OVERALL",
     "DomainEvaluator",
     "DomainOptions",
     "DomainScores",
     "DomainStudy",
+    "DomainTestOptions",
     "Frequencies",
     "study_domains",
 ]
 
 OVERALL = "overall"
 """The name of the set of all images."""
+
+COCO = "COCO"
+"""The name of the images of COCO."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +52,8 @@ class DomainScores:
             of the `domain`; None if no metric counts document frequencies in the references.
         weighted: The names of the scores that depend on these document frequencies.
         notes: A sentence for each reason for missing scores of images.
+        reports: The report of each domain, with the statistics of its images.
+        intervals: The bootstrap interval of each score, by domain and name; empty, except in studies.
     """
 
     images: Mapping[str, int]
@@ -53,6 +63,8 @@ class DomainScores:
     frequencies: Frequencies | None = None
     weighted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    reports: Mapping[str, Report] = field(default_factory=dict, repr=False)
+    intervals: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,10 +74,13 @@ class DomainStudy:
     Attributes:
         systems: The scores of each system.
         coco: The corpus scores on COCO, by system; empty if not requested.
+        comparisons: The comparisons of pairs of systems in each domain, overall and on COCO
+            (`compare_systems`); empty for one system.
     """
 
     systems: Mapping[str, DomainScores]
     coco: Mapping[str, Mapping[str, float]]
+    comparisons: Mapping[str, Mapping[tuple[str, str], Comparisons]] = field(default_factory=dict)
 
 
 class DomainEvaluator:
@@ -149,22 +164,20 @@ class DomainEvaluator:
         tokens = self._tokens.candidates(candidates)
         every = list(range(len(self._tokens)))
         rows_by_metric: dict[int, FloatArray] = {}
-        images, corpus, statistics, signatures = {}, {}, {}, {}
+        images, corpus, statistics, signatures, reports = {}, {}, {}, {}, {}
         for name, rows in {**self._rows, OVERALL: every}.items():
-            images[name] = len(rows)
-            scores: dict[str, float] = {}
-            sums: dict[str, FloatArray] = {}
-            for key, prepared in zip(self._keys, self._prepared[name], strict=True):
+            ids = tuple(tokens.image_ids[row] for row in rows)
+            scores = []
+            for prepared in self._prepared[name]:
                 if id(prepared) not in rows_by_metric:
                     rows_by_metric[id(prepared)] = prepared.statistics(tokens)
-                metric = prepared.metric
-                summed = rows_by_metric[id(prepared)][rows].sum(axis=0)
-                sums[key] = summed
-                scores.update(zip(metric.names, metric.aggregate(summed).tolist(), strict=True))
-            corpus[name], statistics[name] = scores, sums
-            signatures[name] = {
-                key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
-            }
+                own = rows_by_metric[id(prepared)][rows]
+                scores.append((prepared.metric, make_scores(prepared, own, ids)))
+            report = create_report(ids, tuple(scores))
+            sums = (each.statistics.sum(axis=0) for _, each in scores)
+            images[name], corpus[name], reports[name] = len(rows), report.corpus, report
+            statistics[name] = dict(zip(self._keys, sums, strict=True))
+            signatures[name] = report.signatures
         found = (
             get_unscored_warning(prepared.metric, rows_by_metric[id(prepared)], tokens.image_ids)
             for prepared in self._prepared[OVERALL]
@@ -177,23 +190,30 @@ class DomainEvaluator:
             frequencies=self._frequencies,
             weighted=self._weighted,
             notes=tuple(dict.fromkeys(f"{each}." for each in found if each is not None)),
+            reports=reports,
         )
 
 
 def study_domains(
     evaluator: DomainEvaluator,
     systems: Mapping[str, Candidates],
+    options: DomainTestOptions = DomainTestOptions(),  # noqa: B008 - it is immutable.
     *,
     coco: tuple[Evaluator, Mapping[str, Candidates]] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> DomainStudy:
-    """Score systems by domain, and on COCO if captions of COCO are given.
+    """Score systems by domain with intervals, compare them, and score them on COCO if captions are given.
+
+    Several systems are compared in each domain, overall and on COCO, with `compare_systems`. P-values are
+    corrected for the number of pairs, but not for the number of domains.
 
     Args:
         evaluator: The references, with domains.
         systems: The candidates of each system.
+        options: The pairs to compare, the resamples, and the level of intervals and tests.
         coco: COCO's references, and the candidates of each system for them.
-        progress: Called with a description of the next step, once for each system and once for COCO.
+        progress: Called with a description of the next step, once for each system, once for COCO, and once
+            for the tests.
 
     Raises:
         MismatchError: Images of candidates and references differ, or an image has several candidates; the
@@ -219,11 +239,45 @@ def study_domains(
             scored[name] = evaluator.evaluate(candidates)
         except MismatchError as error:
             raise MismatchError(f"{name}: {error}") from None
-    on_coco: dict[str, Mapping[str, float]] = {}
+    on_coco: dict[str, Report] = {}
     if coco is not None:
         progress("Scoring COCO")
-        on_coco = {name: coco[0].evaluate(candidates).corpus for name, candidates in coco[1].items()}
-    return DomainStudy(systems=scored, coco=on_coco)
+        on_coco = {name: coco[0].evaluate(candidates) for name, candidates in coco[1].items()}
+    progress("Computing intervals and tests")
+    resampler = Resampler(samples=options.samples, seed=options.seed)
+    return DomainStudy(
+        systems={name: _add_intervals(each, resampler, options.level) for name, each in scored.items()},
+        coco={name: report.corpus for name, report in on_coco.items()},
+        comparisons=_compare(scored, on_coco, options) if len(scored) > 1 else {},
+    )
+
+
+def _add_intervals(scores: DomainScores, resampler: Resampler, level: float) -> DomainScores:
+    intervals = {
+        domain: {name: each.interval(level=level) for name, each in resampler.resample(report).items()}
+        for domain, report in scores.reports.items()
+    }
+    return replace(scores, intervals=intervals)
+
+
+def _compare(
+    systems: Mapping[str, DomainScores], on_coco: Mapping[str, Report], options: DomainTestOptions
+) -> dict[str, dict[tuple[str, str], Comparisons]]:
+    """Compare the systems in each domain, overall and on COCO."""
+    domains = next(iter(systems.values())).reports
+    sets = {domain: {name: each.reports[domain] for name, each in systems.items()} for domain in domains}
+    if on_coco:
+        sets[COCO] = dict(on_coco)
+    return {
+        name: compare_systems(
+            reports,
+            all_pairs=options.all_pairs,
+            samples=options.samples,
+            level=options.level,
+            seed=options.seed,
+        )
+        for name, reports in sets.items()
+    }
 
 
 def _group_rows(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:

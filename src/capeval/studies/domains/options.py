@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from capeval._internal.options import Option, check_options
+from capeval._internal.options import Level, Option, Samples, Seed, check_options
 
-__all__ = ["DomainOptions", "Frequencies", "Layout", "LayoutOptions"]
+__all__ = ["DomainOptions", "DomainTestOptions", "Frequencies", "Layout", "LayoutOptions"]
 
 # Images that provide the document frequencies of a domain.
 Frequencies = Literal["all", "domain"]
@@ -27,6 +27,25 @@ class DomainOptions:
         Frequencies,
         Option(help="Count CIDEr's document frequencies in all images, as nocaps does, or in each domain."),
     ] = "all"
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainTestOptions:
+    """Options of the intervals and tests in each domain.
+
+    Raises:
+        OptionError: An option has an invalid value.
+    """
+
+    all_pairs: Annotated[
+        bool, Option(help="Compare all pairs of systems, not only the first with the others.")
+    ] = False
+    samples: Samples = 1000
+    level: Level = 0.95
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from capeval._internal.atomic_write import atomic_write
 from capeval._internal.validation import validate_choice
 from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
 from capeval.errors import MismatchError
+from capeval.report.comparison_notes import describe_differences, describe_marks, describe_tests
+from capeval.report.comparison_tables import Pairs, create_pair_table, mark_cell
 from capeval.report.study_report import StudyReport
-from capeval.scoring.grids import Cell, Grid
-from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
+from capeval.scoring.comparisons import FEW_IMAGES
+from capeval.scoring.grid_formats import to_latex
+from capeval.scoring.grids import Cell, Grid, create_score_cell
+from capeval.studies.domains import COCO, OVERALL, DomainScores, DomainStudy
 from capeval.studies.domains.options import Layout, LayoutOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PEOPLE", "all_scores", "bars", "paper_table", "report"]
+__all__ = ["PEOPLE", "all_scores", "bars", "comparison_table", "paper_table", "report", "write_latex"]
 
 PEOPLE = "Human (paper)"
 """The row name of human scores."""
@@ -36,7 +43,8 @@ def report(
 ) -> StudyReport:
     """Return the table of the paper, all scores, and a bar chart.
 
-    The bars show the first of the paper's scores by domain, or the first score if there is none.
+    With several systems, there is also a table of comparisons. The bars show the first of the paper's scores
+    by domain, or the first score if there is none.
 
     Args:
         study: The scores of systems.
@@ -48,13 +56,33 @@ def report(
         coco[PEOPLE] = COCO_HUMAN.values
     names = next(iter(study.systems.values())).corpus[OVERALL]
     metric = next(name for name in (*_DOMAIN_SCORES, *names) if name in names)
-    return StudyReport(
-        tables={
-            "paper-layout": paper_table(study.systems, layout=options.layout, human=people, coco=coco),
-            "domains": all_scores(study.systems),
-        },
-        figures={"domains": lambda: bars(study.systems, metric, people)},
-    )
+    tables = {
+        "paper-layout": paper_table(
+            study.systems,
+            layout=options.layout,
+            human=people,
+            coco=coco,
+            comparisons=study.comparisons,
+        ),
+        "domains": all_scores(study.systems),
+    }
+    if study.comparisons:
+        tables["comparisons"] = comparison_table(study)
+    return StudyReport(tables=tables, figures={"domains": lambda: bars(study.systems, metric, people)})
+
+
+def write_latex(found: StudyReport, folder: Path) -> list[Path]:
+    """Write the table of the paper as LaTeX, for papers.
+
+    Args:
+        found: The tables of the study.
+        folder: The folder.
+    """
+    name = "paper-layout"
+    path = folder / f"{name}.tex"
+    with atomic_write(path) as file:
+        file.write(to_latex(found.tables[name]).encode())
+    return [path]
 
 
 def paper_table(
@@ -63,6 +91,7 @@ def paper_table(
     layout: Layout,
     human: Mapping[str, Mapping[str, float]] | None = None,
     coco: Mapping[str, Mapping[str, float]] | None = None,
+    comparisons: Mapping[str, Pairs] | None = None,
 ) -> Grid:
     """Return scores times 100, with one row per system, as in Tables 2 and 3.
 
@@ -71,11 +100,16 @@ def paper_table(
     frequencies are counted in each domain, human scores by domain that depend on document frequencies are
     omitted too, because the published scores use all images.
 
+    A dagger marks scores that differ significantly from the first system's. A score is bold if it is
+    significantly better than those of all other systems.
+
     Args:
         systems: The scores of each system.
         layout: The table.
         human: The human scores, by domain and metric.
         coco: The corpus scores on COCO of some rows, by their names, for Table 2.
+        comparisons: The comparisons of systems in each domain and on COCO
+            (`DomainStudy.comparisons`); None to mark no scores.
 
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
@@ -88,8 +122,8 @@ def paper_table(
         rows[PEOPLE] = _flatten(_select_comparable(human, systems))
     for name, scores in (coco or {}).items():
         if name in rows:
-            rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
-    wanted = [("COCO", metric) for metric in (_COCO_SCORES if layout == "table2" else ())]
+            rows[name] |= {(COCO, metric): score for metric, score in scores.items()}
+    wanted = [(COCO, metric) for metric in (_COCO_SCORES if layout == "table2" else ())]
     for domain in domains:
         of_domain = _DOMAIN_SCORES if domain != domains[-1] else _OVERALL_SCORES[layout]
         wanted += [(domain, metric) for metric in of_domain]
@@ -98,36 +132,69 @@ def paper_table(
         raise MismatchError(
             f"systems must have at least one score of {', '.join(_OVERALL_SCORES['table3'])} (got none)"
         )
-    best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
+    labels = list(systems)
     cells = []
     for name, values in rows.items():
-        marked = len(systems) > 1 and name in systems
-        cells.append(
-            (Cell(value=name), *(_format_score(values.get(key), best[key], marked) for key in shown))
-        )
+        row = [Cell(value=name)]
+        for domain, metric in shown:
+            score = values.get((domain, metric))
+            cell = Cell(value=None if score is None else 100 * score, digits=1)
+            pairs = (comparisons or {}).get(domain, {})
+            row.append(mark_cell(cell, pairs, labels, name, metric) if pairs and name in systems else cell)
+        cells.append(tuple(row))
     columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
-    return Grid(columns=columns, rows=tuple(cells), notes=_list_notes(systems, with_people=human is not None))
+    grid = Grid(columns=columns, rows=tuple(cells))
+    notes = [_describe_images(systems), "Scores are times 100."]
+    if comparisons:
+        notes += _describe_few(systems)
+        notes += describe_marks(grid, labels[0], comparisons[domains[-1]])
+        notes += describe_tests(comparisons)
+    return replace(grid, notes=(*notes, *_list_notes(systems, with_people=human is not None)))
 
 
 def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
-    """Return every score in every domain, one row per system and domain.
+    """Return every score in every domain with its interval, one row per system and domain.
 
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
     domains = _list_domains(systems)
     names = tuple(next(iter(systems.values())).corpus[domains[0]])
-    rows = tuple(
-        (
-            Cell(value=name),
-            Cell(value=domain),
-            Cell(value=scores.images[domain]),
-            *(Cell(value=scores.corpus[domain][metric]) for metric in names),
-        )
-        for name, scores in systems.items()
-        for domain in domains
+    rows = []
+    for name, scores in systems.items():
+        for domain in domains:
+            intervals = scores.intervals.get(domain, {})
+            cells = (
+                create_score_cell(scores.corpus[domain][metric], intervals.get(metric)) for metric in names
+            )
+            rows.append((Cell(value=name), Cell(value=domain), Cell(value=scores.images[domain]), *cells))
+    known = (
+        each for scores in systems.values() for part in scores.intervals.values() for each in part.values()
     )
-    return Grid(columns=("System", "Domain", "Images", *names), rows=rows, notes=_list_notes(systems))
+    notes = [interval.note for interval in known][:1]
+    few = _describe_few(systems) if notes else ()
+    return Grid(
+        columns=("System", "Domain", "Images", *names),
+        rows=tuple(rows),
+        notes=(*notes, *few, *_list_notes(systems)),
+    )
+
+
+def comparison_table(study: DomainStudy) -> Grid:
+    """Return the comparisons of systems, with one row per domain, score and pair, like `capeval compare`.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
+    """
+    grid = create_pair_table(study.comparisons)
+    grid = replace(grid, columns=("Domain", *grid.columns[1:]))
+    notes = (
+        _describe_images(study.systems),
+        *_describe_few(study.systems),
+        *describe_differences(grid, study.comparisons),
+        "P-values are not corrected for the number of domains.",
+    )
+    return replace(grid, notes=(*notes, *_list_notes(study.systems)))
 
 
 def bars(
@@ -196,6 +263,22 @@ def _select_comparable(
     }
 
 
+def _describe_images(systems: Mapping[str, DomainScores]) -> str:
+    """Return the footnote with the number of images of each domain."""
+    images = next(iter(systems.values())).images
+    counts = ", ".join(f"{domain} {count:,}" for domain, count in images.items())
+    return f"Images: {counts}."
+
+
+def _describe_few(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
+    """Return the footnote on domains with too few images, if any."""
+    images = next(iter(systems.values())).images
+    few = [domain for domain, count in images.items() if count < FEW_IMAGES]
+    if not few:
+        return ()
+    return (f"Fewer than {FEW_IMAGES} images in {', '.join(few)}: intervals and tests are unreliable.",)
+
+
 def _list_notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
     """Return footnotes: the images of document frequencies, and missing scores."""
     frequencies = _describe_frequencies(next(iter(systems.values())), with_people=with_people)
@@ -234,9 +317,3 @@ def _flatten(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str],
     return {
         (domain, metric): score for domain, of_domain in scores.items() for metric, score in of_domain.items()
     }
-
-
-def _format_score(score: float | None, best: float, marked: bool) -> Cell:
-    if score is None:
-        return Cell(value=None)
-    return Cell(value=100 * score, best=marked and score == best, digits=1)

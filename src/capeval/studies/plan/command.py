@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.output import examples, system_names
+from capeval.cli.toolkit.output import examples, name_systems
 from capeval.cli.toolkit.study_output import write_study_report
 from capeval.studies.plan.options import PlanOptions
 
@@ -21,7 +21,9 @@ EXAMPLES = examples(
 
 def run(
     captions: Annotated[Path, Argument(help="File of human captions.")],
-    results: Annotated[list[Path] | None, Argument(help="Files of results, one per system.")] = None,
+    results: Annotated[
+        list[Path] | None, Argument(help="Files of results, one per system, each as FILE or NAME=FILE.")
+    ] = None,
     pairs: Annotated[
         str, Option(metavar="CLASS=N,...", help="Number of pairs of HC, HI, HM and MM.")
     ] = "HC=100,HI=100",
@@ -47,7 +49,7 @@ def run(
     counts = _parse_counts(pairs)
     references = references_from(captions)
     machines = {}
-    for name, path in zip(system_names(results or []), results or [], strict=True):
+    for name, path in name_systems(results or []).items():
         # Pairs need captions of some images only.
         _, candidates, _ = match_captions(references, candidates_from(path), missing="skip", extra="skip")
         machines[name] = {image: candidates[image][0] for image in candidates}
