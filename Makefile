@@ -190,8 +190,9 @@ wheel: $(VENV)/.release ## Build wheels (Linux on ARCHITECTURES, Python 3.11 and
 	@$(BIN)/python -m scripts.release_source build/source
 	@CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python build/source/scripts/wheels.py --output $(CURDIR)/dist $(ARCHITECTURES)
 
-release-check: wheel $(VENV)/.native ## Build the distributions and check licenses, versions, contents and installation
+release-check: wheel $(VENV)/.native $(VENV)/.wheels ## Build the distributions and check texts, versions, contents and installation
 	@$(BIN)/python scripts/release_check.py dist
+	@$(BIN)/pytest tests/journeys
 
 wheel-here: ## Build the wheel of a release for this system and this Python into dist/ (free-threaded versions)
 	@$(PYTHON) scripts/test_platform.py --wheel dist
@@ -200,8 +201,8 @@ sbom: ## Extract the bill of materials of the crates in the wheel in dist/ into 
 	@mkdir -p build
 	@unzip -p dist/capeval-*manylinux*x86_64.whl '*/sboms/*.cyclonedx.json' > build/sbom.cyclonedx.json
 
-data-wheels: $(VENV)/.spice ## Build capeval-meteor-data and capeval-spice-model, with their licenses, into dist/
-	$(BIN)/python scripts/data_wheels.py --output dist
+data-wheels: $(VENV)/.spice ## Build capeval-meteor-data and capeval-spice-model, with their licenses, into dist/data/
+	$(BIN)/python scripts/data_wheels.py --output dist/data
 
 # --strict: fails if PyPI has no information about a package, for example because a mirror has no advisories.
 audit: $(VENV)/.native $(VENV)/.linters ## Check the dependencies for known vulnerabilities: CI's versions and the lowest allowed ones

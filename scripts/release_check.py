@@ -83,7 +83,7 @@ class Distribution:
 
 
 # Captions and tables derived from other projects' data are excluded, because they have other licenses. Image
-# ids of public splits are facts. The examples are part of this project, and word_classes.tsv includes
+# ids of public splits and published scores are facts. The examples are part of this project, and word_classes.tsv includes
 # WordNet's license.
 BASE = Distribution(
     name="capeval",
@@ -93,6 +93,8 @@ BASE = Distribution(
         "capeval/*.pyi",
         "capeval/py.typed",
         "capeval/data/citations.bib",
+        "capeval/datasets/published/*.csv",
+        "capeval/datasets/published/SOURCES.md",
         "capeval/datasets/splits/*.txt",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",
