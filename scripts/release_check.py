@@ -83,8 +83,8 @@ class Distribution:
 
 
 # Captions and tables derived from other projects' data are excluded, because they have other licenses. Image
-# ids of public splits and published scores are facts. The examples are part of this project, and word_classes.tsv includes
-# WordNet's license.
+# ids of public splits and published scores are facts. The examples are part of this project, and
+# word_classes.tsv includes WordNet's license.
 BASE = Distribution(
     name="capeval",
     root=".",
