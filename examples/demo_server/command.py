@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from capeval.toolkit import count_processors
 from capeval.toolkit.command_line import Command, Option
 from capeval_server.commands.common import migrate_database, set_up
 from capeval_server.commands.web_server import (
@@ -20,7 +21,6 @@ from capeval_server.commands.web_server import (
     serve,
     set_default_address,
 )
-from capeval_server.ops.prefork import processors
 
 __all__ = ["app", "demo"]
 
@@ -53,7 +53,7 @@ def demo(
     try:
         started.append(_start_worker())
         started.append(_start_robots(sockets, folder))
-        serve(sockets, format_address(host, port), _THREADS, processors())
+        serve(sockets, format_address(host, port), _THREADS, count_processors())
     except KeyboardInterrupt:
         sys.exit(130)
     finally:

@@ -154,7 +154,7 @@ def get_password(kept: Path) -> str | None:
     """
     user = _get_organizer()
     if kept.exists():
-        known = kept.read_text().strip()
+        known = kept.read_text(encoding="ascii").strip()
         return known if user.check_password(known) else None
     made = secrets.token_urlsafe(9)
     _write_secret(kept, made)
@@ -173,7 +173,7 @@ def get_entry_path(kept: Path) -> str:
     if not kept.exists():
         (made,) = enrollment.invite(_get_organizer(), campaign, 1)
         _write_secret(kept, made)
-    return f"/annotate/{campaign.slug}/enter/{kept.read_text().strip()}/"
+    return f"/annotate/{campaign.slug}/enter/{kept.read_text(encoding='ascii').strip()}/"
 
 
 def _write_secret(path: Path, secret: str) -> None:

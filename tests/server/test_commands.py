@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from pathlib import Path
 
 import click
 import pytest
@@ -71,6 +72,28 @@ def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
     assert done.returncode == 0
     assert "Not available: 'another' needs the missing module not_installed" in " ".join(done.stdout.split())
     assert "score" in done.stdout
+
+
+WITHOUT_FORK = """
+import os, sys
+del os.fork
+from capeval.toolkit.command_line import run
+from capeval_server.commands import app
+sys.argv[1:] = ["migrate"]
+run(app, "capeval server")
+"""
+
+
+def test_windows_is_refused(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FORK], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "capeval: error: capeval server does not run on Windows, because it relies on POSIX file modes,"
+        " memory limits and processes: run it in a container or in WSL\n"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_users_and_tokens(fresh: Server) -> None:

@@ -65,10 +65,18 @@ def _open_replacement(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         unfinished.chmod(_get_permissions(mode))
-        unfinished.replace(path)
+        _replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _replace(unfinished: Path, path: Path) -> None:
+    try:
+        unfinished.replace(path)
+    except OSError as error:
+        # On Windows, a file that a program has open or maps into memory can't be replaced.
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def check_writable(path: Path) -> None:

@@ -262,7 +262,7 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(null, True)
-            setattr(sys, name, os.fdopen(null, mode))
+            setattr(sys, name, os.fdopen(null, mode, encoding="utf-8"))
 
 
 def _show_warnings_in_one_line() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
+from capeval._internal.machine import count_processors, measure_peak_memory
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import Columns
 from capeval.distributed.partial_frequencies import PartialFrequencies
@@ -137,7 +136,10 @@ class ShardFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardTiming:
-    """The images, processor seconds and peak memory of the process of a shard."""
+    """The images, processor seconds and peak memory of the process of a shard.
+
+    `megabytes` is NaN on systems that do not report the peak memory (Windows).
+    """
 
     shard: Shard
     images: int
@@ -216,7 +218,7 @@ def score_shards(
             killed repeatedly; the message names the shard.
         OSError: A shard can't be read.
     """
-    run = _Run(processes=processes or len(os.sched_getaffinity(0)), skip=skip, done=done)
+    run = _Run(processes=processes or count_processors(), skip=skip, done=done)
     while True:
         run.unscored.clear()
         counts = _count_frequencies(run, run.without_failures(shards), job)
@@ -349,18 +351,8 @@ class _Group:
             return
         seconds = time.process_time() - start
         self.timings.append(
-            ShardTiming(shard=shard, images=images[0], seconds=seconds, megabytes=_measure_peak_memory())
+            ShardTiming(shard=shard, images=images[0], seconds=seconds, megabytes=measure_peak_memory())
         )
-
-
-def _measure_peak_memory() -> float:
-    """Return the peak memory of this process, in megabytes."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = (line.split() for line in status.read_text().splitlines())
-        return next(float(line[1]) for line in lines if line[0] == "VmHWM:") / 1024
-    # On Linux, this would include the peak memory of the parent process.
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 @dataclass(frozen=True, kw_only=True)

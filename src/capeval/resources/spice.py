@@ -202,7 +202,7 @@ def _fetch(artifact: str, name: str) -> Path | None:
     command = [maven, "--batch-mode", "--quiet", "-Dstyle.color=never", repository]
     command += ["dependency:get", f"-Dartifact={artifact}"]
     path = _get_maven_repository() / _MAVEN_FOLDER / name
-    with tempfile.TemporaryFile("w+") as output:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         with subprocess.Popen(command, stdout=output, stderr=output) as process:  # noqa: S603
             _watch(process, path)
         if process.returncode or not path.is_file():

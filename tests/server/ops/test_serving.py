@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval_server.ops.prefork import processors
+from capeval.toolkit import count_processors
 from tests.server.processes import Server
 from tests.waiting import PATIENCE, wait_until
 
@@ -40,7 +40,7 @@ def _serving(server: Server, number: int) -> set[int]:
 def test_one_process_for_each_processor(fresh: Server) -> None:
     fresh.migrate()
     fresh.start()
-    assert len(_serving(fresh, processors() if processors() > 1 else 0)) != 1
+    assert len(_serving(fresh, count_processors() if count_processors() > 1 else 0)) != 1
 
 
 def test_a_process_that_ends_is_started_again(fresh: Server) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from capeval.errors import OptionError
 from capeval.toolkit.command_line import Command, Group
 from capeval_server.commands import accounts, annotation, challenges, check, operations
 
@@ -12,7 +13,16 @@ __all__ = ["app"]
 
 
 def private() -> None:
-    """Create all files of a command with access for its user only."""
+    """Create all files of a command with access for its user only.
+
+    Raises:
+        OptionError: The operating system lacks the file modes, limits and processes that protect a server.
+    """
+    if not hasattr(os, "fork"):
+        raise OptionError(
+            "capeval server does not run on Windows, because it relies on POSIX file modes, memory limits and"
+            " processes: run it in a container or in WSL"
+        )
     os.umask(0o077)
 
 

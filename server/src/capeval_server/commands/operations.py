@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 from capeval.errors import OptionError
+from capeval.toolkit import count_processors
 from capeval.toolkit.command_line import Option
 from capeval_server.commands.common import check_database, migrate_database, set_up
 from capeval_server.commands.web_server import (
@@ -21,7 +22,6 @@ from capeval_server.commands.web_server import (
     serve,
     set_default_address,
 )
-from capeval_server.ops.prefork import processors
 
 __all__ = ["migrate", "rotate_key", "start", "tidy", "worker"]
 
@@ -43,7 +43,7 @@ def start(
     """Start the web server. Submissions are scored by `capeval server worker`."""
     sockets = listen(host, port)
     set_default_address(host, port)
-    processes = processes or processors()
+    processes = processes or count_processors()
     with _set_metrics_folder(processes):
         set_up(database=False)
         # The database may still be starting.

@@ -158,13 +158,13 @@ def secret_key(folder: Path) -> str:
             pass
         finally:
             made.unlink()
-    return path.read_text()
+    return path.read_text(encoding="ascii")
 
 
 def _create_key(folder: Path) -> Path:
     made = folder / f".{_KEY}.{secrets.token_hex(8)}"
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(64))
     return made
 
@@ -178,7 +178,7 @@ def earlier_keys(folder: Path) -> list[str]:
     if given:
         return [given]
     path = folder / _EARLIER_KEY
-    return [path.read_text()] if path.exists() else []
+    return [path.read_text(encoding="ascii")] if path.exists() else []
 
 
 def rotate_key(folder: Path) -> None:

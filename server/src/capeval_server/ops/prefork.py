@@ -9,17 +9,10 @@ import time
 import traceback
 from collections.abc import Callable
 
-__all__ = ["in_processes", "processors"]
+__all__ = ["in_processes"]
 
 # Minimum pause between restarts of processes, in seconds.
 _PAUSE_SECONDS = 1.0
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_processes(number: int, serve: Callable[[], None]) -> None:

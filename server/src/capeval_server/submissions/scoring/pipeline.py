@@ -261,7 +261,7 @@ class _Child:
         """Yield the answers until all is done; after a premature end, the last is `_End`."""
         # A file, because writing much data to a pipe that is not read would block.
         path = Path(job["folder"]) / "job.json"
-        path.write_text(json.dumps(job))
+        path.write_text(json.dumps(job), encoding="utf-8")
         if not (self._asked and self._ask(str(path))):
             yield _describe_end(self._process.wait())
             return
