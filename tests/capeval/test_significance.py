@@ -26,6 +26,7 @@ from capeval.scoring.significance import (
     compare,
     difference,
     format_p_value,
+    is_significant,
     resample,
 )
 from tests.properties.strategies import Corpus, corpora
@@ -94,6 +95,21 @@ def test_the_smallest_p_value_of_drawn_swaps() -> None:
     found = compare(better, worse, samples=999)["ROUGE-L"]
     assert (found.p_value, found.smallest_p_value, found.is_exact) == (1 / 1000, 1 / 1000, False)
     assert format_p_value(found) == "<0.001"
+
+
+def test_p_values_with_few_decimals() -> None:
+    found = compare(hits([True] * 40), hits([False] * 40), samples=99_999)["ROUGE-L"]
+    assert format_p_value(found) == "<0.0001"
+    assert format_p_value(found, digits=2) == "<0.01"
+    assert format_p_value(replace(found, p_value=0.0125), digits=2) == "0.01"
+    assert format_p_value(replace(found, p_value=0.0125)) == "0.0125"
+
+
+def test_significance_includes_the_level() -> None:
+    assert is_significant(0.05)
+    assert not is_significant(0.0501)
+    assert is_significant(0.1, level=0.9)
+    assert not is_significant(math.nan)
 
 
 @pytest.mark.parametrize("images", [5, 8, 16, 40])

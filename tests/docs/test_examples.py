@@ -95,7 +95,7 @@ def commands(page: Path) -> Iterator[Command]:
             # A backslash at the end of a line continues the command. Output lines may end with one, too.
             [(command, shown)] = re.findall(r"\A((?:[^\n]*\\\n)*[^\n]*)\n?([\s\S]*)", part)
             command = command.replace("\\\n", "")
-            if re.search(r"(^|\| *)capeval ", command):
+            if re.search(r"(^|[|;] *)capeval ", command):
                 yield Command(line, command, shown)
             line += part.count("\n")
 

@@ -17,6 +17,7 @@ __all__ = [
     "Method",
     "describe_test",
     "format_p_value",
+    "is_significant",
     "warn_about_few",
 ]
 
@@ -81,7 +82,7 @@ class Comparison:
     def is_significant(self) -> bool:
         """Whether the p-value, corrected if possible, is at most 1 minus the level of the interval."""
         p_value = self.p_value if self.corrected_p_value is None else self.corrected_p_value
-        return p_value <= 1 - self.level + ROUNDING
+        return is_significant(p_value, level=self.level)
 
 
 class Comparisons(dict[str, Comparison]):
@@ -127,12 +128,28 @@ class Comparisons(dict[str, Comparison]):
         ]
 
 
-def format_p_value(comparison: Comparison, *, is_corrected: bool = False) -> str:
+def is_significant(p_value: float, *, level: float = 0.95) -> bool:
+    """Return whether a p-value is at most 1 minus the level; False for NaN.
+
+    Args:
+        p_value: The p-value.
+        level: The level of the test as a confidence level, between 0 and 1.
+
+    Example:
+        >>> from capeval.scoring.significance import is_significant
+        >>> is_significant(0.05), is_significant(0.06), is_significant(0.06, level=0.9)
+        (True, False, True)
+    """
+    return p_value <= 1 - level + ROUNDING
+
+
+def format_p_value(comparison: Comparison, *, is_corrected: bool = False, digits: int = 4) -> str:
     """Format a p-value with four decimals, or as `<0.001` if it is the smallest of a random test.
 
     Args:
         comparison: The comparison.
         is_corrected: Whether to format the corrected p-value, if there is one.
+        digits: The number of decimals; a p-value that rounds to 0 is formatted as `<0.0001`, too.
 
     Example:
         >>> from capeval import evaluate
@@ -147,9 +164,12 @@ def format_p_value(comparison: Comparison, *, is_corrected: bool = False) -> str
     p_value = comparison.p_value if corrected is None else corrected
     if isnan(p_value):
         return "-"
+    floor = 10.0**-digits
+    if p_value < floor / 2:
+        return f"<{floor:.{digits}f}"
     if not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
-        return f"<{p_value:.4f}".rstrip("0")
-    return f"{p_value:.4f}"
+        return f"<{p_value:.{digits}f}".rstrip("0")
+    return f"{p_value:.{digits}f}"
 
 
 def describe_test(comparison: Comparison) -> str:

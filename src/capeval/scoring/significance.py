@@ -11,7 +11,14 @@ from collections.abc import Iterable
 
 from capeval.data.captions import ImageId
 from capeval.scoring.bootstrap import BootstrapScore, Interval, Resampler, SystemScores, bootstrap, resample
-from capeval.scoring.comparisons import Comparison, Comparisons, Method, describe_test, format_p_value
+from capeval.scoring.comparisons import (
+    Comparison,
+    Comparisons,
+    Method,
+    describe_test,
+    format_p_value,
+    is_significant,
+)
 from capeval.scoring.paired_tests import PairedTests, difference
 
 __all__ = [
@@ -26,6 +33,7 @@ __all__ = [
     "describe_test",
     "difference",
     "format_p_value",
+    "is_significant",
     "resample",
 ]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 import numpy as np
 import pytest
 from django.test import Client
 
-from capeval.scoring.significance import BootstrapScore, difference
+from capeval.scoring.significance import BootstrapScore, difference, format_p_value
 from capeval_server.challenges.models import Phase
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import Score, Submission
@@ -57,7 +58,9 @@ def test_two_submissions_of_ones_own(ann: Participant) -> None:
     )
     assert (row["first"], row["second"]) == (expected.a, expected.b)
     assert (row["low"], row["high"], row["p_value"]) == (expected.low, expected.high, expected.p_value)
-    assert row["differs"] == (expected.p_value < 0.05)
+    assert row["differs"] == expected.is_significant
+    page = ann.see(f"/submissions/{first.pk}/compare/?with={second.pk}")
+    assert escape(format_p_value(expected)) in page
 
 
 def test_private_numbers_are_rounded_but_to_organizers(phase: Phase, ann: Participant) -> None:

@@ -141,8 +141,8 @@ def image_scores(
 def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     """Compare two submissions of a challenge in every score that both have.
 
-    You must have access to both. The test is the paired bootstrap over images. Values by private references
-    are rounded.
+    You must have access to both. The test is the paired bootstrap over images, as with `capeval compare
+    --method bootstrap`. Values by private references are rounded.
     """
     token = token_of(request)
     manages = token.scope == Token.Scope.ORGANIZE

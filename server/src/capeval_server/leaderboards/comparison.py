@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from capeval.errors import MismatchError
-from capeval.scoring.significance import Comparison, difference
+from capeval.scoring.significance import difference, format_p_value
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.leaderboards.significance import LEVEL, resampled
+from capeval_server.leaderboards.significance import resampled
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.selectors.precision import round_p_value, shown
 from capeval_server.submissions.selectors.scores import score_names
@@ -35,7 +35,7 @@ class ScoreComparison:
         low: Lower end of the interval of the difference.
         high: Upper end of the interval of the difference.
         p_value: Two-sided p-value.
-        differs: True if the p-value is below 0.05.
+        differs: True if the p-value is at most 0.05.
     """
 
     split: str
@@ -54,10 +54,17 @@ class ScoreComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedSet:
-    """Comparison of two submissions by one reference set; rounded if it is private."""
+    """Comparison of two submissions by one reference set; rounded if it is private.
+
+    Attributes:
+        references: The reference set.
+        rows: The comparison of each score.
+        p_values: The text of each row's p-value.
+    """
 
     references: ReferenceSet
     rows: list[ScoreComparison]
+    p_values: list[str]
 
 
 def compared(first: Submission, second: Submission, *, full: bool = False) -> list[ComparedSet]:
@@ -87,27 +94,31 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
         found_rows = (
             _compare_scores(references, key, a, b, full or references.public) for key, a, b in pairs
         )
-        rows = [row for row in found_rows if row is not None]
+        rows = _sort_rows(references, [row for row in found_rows if row is not None])
         if rows:
-            sets.append(ComparedSet(references=references, rows=_sort_rows(references, rows)))
+            found_set = ComparedSet(
+                references=references, rows=[row for row, _ in rows], p_values=[text for _, text in rows]
+            )
+            sets.append(found_set)
     return sets
 
 
 def _compare_scores(
     references: ReferenceSet, key: tuple[str, str], a: Score, b: Score, full: bool
-) -> ScoreComparison | None:
+) -> tuple[ScoreComparison, str] | None:
+    """Return the comparison and the text of its p-value; None without stored resamples of both."""
     one, other = resampled(a), resampled(b)
     if one is None or other is None:
         return None
     try:
-        found: Comparison = difference(one, other)
+        found = difference(one, other)
     except MismatchError:
         # The number of resamples is a setting, which changed between the scoring of the two.
         return None
     first, second, low, high = (
         _round_score(value, full) for value in (found.a, found.b, found.low, found.high)
     )
-    return ScoreComparison(
+    row = ScoreComparison(
         split=references.split.name,
         references=references.name,
         version=references.version,
@@ -120,8 +131,9 @@ def _compare_scores(
         low=low,
         high=high,
         p_value=float(round_p_value(found.p_value, full=full) or 0.0),
-        differs=bool(found.p_value < LEVEL),
+        differs=found.is_significant,
     )
+    return row, format_p_value(found, digits=4 if full else 2)
 
 
 def _round_score(value: float, full: bool) -> float:
@@ -131,7 +143,9 @@ def _round_score(value: float, full: bool) -> float:
     return number
 
 
-def _sort_rows(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
+def _sort_rows(
+    references: ReferenceSet, rows: list[tuple[ScoreComparison, str]]
+) -> list[tuple[ScoreComparison, str]]:
     """Sort rows: all images before subsets, then in the order of the split's metrics."""
     names = score_names(references.split)
-    return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))
+    return sorted(rows, key=lambda row: (row[0].subset != "", row[0].subset, names.index(row[0].name)))

@@ -44,7 +44,7 @@ class LeaderboardEntry:
         scores: Score of each column by its label.
         intervals: 95% bootstrap interval of each score.
         p_value: P-value of the difference to the next row (paired bootstrap), in the score that ranks.
-        differs_from_next: True if the p-value is below 0.05.
+        differs_from_next: True if the p-value is at most 0.05.
         note: Change of the submission after the results became final.
         extra: Values of registered columns that have no field here, by column name.
     """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from capeval.scoring.significance import is_significant
 from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission, SubmissionStanding
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
-from capeval_server.leaderboards.significance import LEVEL
 from capeval_server.leaderboards.submission_rows import SubmissionRows
 from capeval_server.submissions.selectors.precision import round_p_value, shown
 
@@ -47,7 +47,7 @@ def leaderboard(
     for place, test in zip(listed, p_values, strict=False):
         p_value = None if place.score is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
-        differs = None if p_value is None else p_value < LEVEL
+        differs = None if p_value is None else is_significant(p_value)
         standings.append(SubmissionStanding(place, rank, round_p_value(p_value, full=full), differs))
     return Leaderboard(
         question=question,

@@ -14,10 +14,8 @@ from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.scoring.score_arrays import samples_of
 
-__all__ = ["LEVEL", "Key", "differences", "resampled"]
+__all__ = ["Key", "differences", "resampled"]
 
-# Two submissions differ significantly if the p-value is below this.
-LEVEL = 0.05
 # A submission's id in the database's own format, and the primary key of its score.
 Key = tuple[str, int]
 
@@ -29,7 +27,8 @@ _cache: BoundedCache[tuple[Key, Key], float | None] = BoundedCache(most=100_000)
 def differences(scores: Sequence[Key | None]) -> list[float | None]:
     """Return the p-value of the difference between each score and the next.
 
-    The test is a two-sided paired bootstrap over images.
+    The test is a two-sided paired bootstrap over images, from stored replicates. It is corrected for the
+    number of images, if that is stored, too.
 
     Args:
         scores: Keys of scores with one name and subset by the same references; None for a submission without

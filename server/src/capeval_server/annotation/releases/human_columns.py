@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from capeval.formats.judgments.human_scores import HumanScore, load_human_differences, load_human_scores
+from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
 from capeval.studies.judging.wins import STRENGTH, WINS
 from capeval_server.annotation.models import Release
@@ -15,7 +16,6 @@ from capeval_server.annotation.releases.judgments import judgment_kinds
 from capeval_server.annotation.releases.release_files import count_outdated_answers, folder_of
 from capeval_server.annotation.task_types import TASKS, RatingResult
 from capeval_server.challenges.models import Challenge
-from capeval_server.leaderboards.significance import LEVEL
 
 __all__ = ["HumanScoreCell", "HumanScoreColumn", "HumanScoreRow", "columns_of", "is_judged", "rows_of"]
 
@@ -133,7 +133,7 @@ def _load_columns(release: Release) -> list[HumanScoreColumn]:
     # Older releases don't have this file.
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
-    tied = [each for each in differences if each.p_value >= LEVEL]
+    tied = [each for each in differences if not is_significant(each.p_value)]
     excluded = count_outdated_answers(release)
     manifest = json.loads((folder / "manifest.json").read_bytes())
     found, questions = [], _get_questions()

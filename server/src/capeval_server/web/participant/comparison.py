@@ -48,7 +48,7 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
         "challenge": submission.challenge,
         "others": others,
         "other": other,
-        "sets": [(one, _build_rows(one, full=full or one.references.public)) for one in sets],
+        "sets": [(one, _build_rows(one)) for one in sets],
         "rounded": not full and any(not one.references.public for one in sets),
         "width": _PLOT_WIDTH,
     }
@@ -73,12 +73,7 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
     return list(found.values())
 
 
-def _render_p_value(value: float, *, full: bool) -> str:
-    digits = 3 if full else 2
-    return f"< {10**-digits}" if value < 10**-digits else f"{value:.{digits}f}"
-
-
-def _build_rows(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
+def _build_rows(part: ComparedSet) -> list[dict[str, Any]]:
     """Return the rows, each with its p-value and the coordinates of its interval."""
     ends = [0.0, *(end for row in part.rows for end in (row.low, row.high))]
     low, high = min(ends), max(ends)
@@ -94,7 +89,7 @@ def _build_rows(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
             "high": place(row.high),
             "at": place(row.difference),
             "zero": place(0.0),
-            "p_value": _render_p_value(row.p_value, full=full),
+            "p_value": p_value,
         }
-        for row in part.rows
+        for row, p_value in zip(part.rows, part.p_values, strict=True)
     ]
