@@ -23,7 +23,7 @@ from capeval.studies.consensus import (
     split_half,
 )
 from capeval.studies.consensus.abstract50s import classify_pairs
-from capeval.studies.plan import PlanOptions, krippendorff_alpha, majority, plan_pairs, plan_triplets, winners
+from capeval.studies.plan import PlanOptions, majority, plan_pairs, plan_triplets, winners
 from capeval.studies.shared.accuracy import accuracy, combine_draws, compute_accuracy_by_class
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.pair_scores import PairScorer
@@ -201,34 +201,6 @@ def test_votes_become_winners() -> None:
         majority([[2, 1]])
     with pytest.raises(MismatchError, match="none for pair 1"):
         winners([[1], []])
-
-
-def test_alpha_of_a_worked_example() -> None:
-    # Krippendorff 2011, part B: two observers, nominal data, alpha = 0.095.
-    observers = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], dtype=float)
-    assert krippendorff_alpha(observers.T) == pytest.approx(0.095, abs=5e-4)
-    # Part C and D: four observers, five values, missing data: nominal 0.743, interval 0.849.
-    gap = np.nan
-    ratings = np.array(
-        [
-            [1, 2, 3, 3, 2, 1, 4, 1, 2, gap, gap, gap],
-            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, gap, 3],
-            [gap, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, gap],
-            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, gap],
-        ]
-    )
-    assert krippendorff_alpha(ratings.T) == pytest.approx(0.743, abs=5e-4)
-    assert krippendorff_alpha(ratings.T, difference="interval") == pytest.approx(0.849, abs=5e-4)
-
-
-def test_alpha_says_what_it_can_not_do() -> None:
-    assert krippendorff_alpha([[1, 1], [2, 2]]) == 1.0
-    with pytest.raises(MismatchError, match="must not all be equal"):
-        krippendorff_alpha([[1, 1], [1, 1]])
-    with pytest.raises(MismatchError, match="must have two ratings"):
-        krippendorff_alpha([[1, np.nan], [np.nan, 2]])
-    with pytest.raises(OptionError, match="must be one of nominal, interval"):
-        krippendorff_alpha([[1, 1]], difference="ratio")  # type: ignore[arg-type]
 
 
 def test_accuracy_and_its_ties() -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from capeval.cli.app import app
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, OptionError
 from capeval.formats.judgments.human_scores import HumanScore, load_human_scores, render_human_scores
 from capeval.formats.judgments.ratings import Ratings, load_ratings
+from capeval.scoring.intervals import wilson_interval
 from capeval.studies.correlation.systems import correlate_systems
 from capeval.studies.judging import (
     QUESTIONS,
@@ -71,10 +73,61 @@ def test_means_are_over_images_of_the_mean_answer() -> None:
     assert found.rows["ours"].votes == 4
     # All answers are equal, so agreement means nothing.
     assert found.rows["b"].alpha is None
-    assert (found.rows["b"].interval.low, found.rows["b"].interval.high) == (3, 3)
+    # Two images with equal means are no evidence of a certain mean.
+    assert found.rows["b"].interval.low < 1.5 < 4.5 < found.rows["b"].interval.high
+    assert found.rows["b"].interval.score == 3
 
 
-def test_intervals_are_those_of_a_bootstrap_over_images() -> None:
+def test_footnotes_name_the_method_the_units_and_the_scale() -> None:
+    options = JudgingOptions(samples=50)
+    share = judge(ratings({"a": [[1, 1], [0, 1], [0, -1]], "b": [[1, 0], [0, 1], [-1, -1]]}), "M1", options)
+    assert share.notes == (
+        f"M1: {QUESTIONS['M1'].measures}",
+        "In brackets: 95% Wilson intervals over images.",
+        "p-value: paired bootstrap of the images (50 samples, seed 0); the smallest possible is 0.23.",
+        "Alpha: Krippendorff's alpha (ordinal scale), with 95% bootstrap intervals over images"
+        " (50 samples, seed 0).",
+    )
+    mean = judge(ratings({"a": [[5, 4], [2, 4], [4, 4]], "b": [[1, 1], [1, 1], [1, 1]]}), "M3", options)
+    assert mean.notes[1:3] == (
+        "In brackets: 95% BCa bootstrap intervals over images (50 samples, seed 0).",
+        "With equal values for all images: 95% Wilson intervals over images (b).",
+    )
+    assert "(interval scale)" in mean.notes[-1]
+
+
+@pytest.mark.parametrize("question", ["M1", "M2", "M5"])
+@pytest.mark.parametrize("images", [1, 4, 100])
+def test_no_share_of_0_or_1_is_certain(question: str, images: int) -> None:
+    no = min(QUESTIONS[question].answers)
+    found = judge(
+        ratings({"a": [[1, 1, 1]] * images, "b": [[no, no, no]] * images}),
+        question,
+        JudgingOptions(samples=20),
+    )
+    always, never = found.rows["a"].interval, found.rows["b"].interval
+    assert (always.score, always.high, never.score, never.low) == (1, 1, 0, 0)
+    # By the rule of three, about 3 of 100 could be different.
+    assert 1 - always.low == pytest.approx(never.high)
+    assert never.high >= min(1, 2.5 / images)
+
+
+def test_wilson_intervals_of_decided_images_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    for images in (5, 30, 1000):
+        yes = np.array([0.0, 1.0, *(rng.random(images - 2) < 0.3)])
+        found = judge(ratings({"a": [[each] for each in yes]}), "M2", JudgingOptions(samples=2)).rows["a"]
+        # One image of the largest variance is added, and the quantile is that of the t distribution.
+        effective = images / (1 + 1 / images)
+        score, z = float(yes.mean()), stats.t.ppf(0.975, images - 1)
+        level = float(1 - 2 * stats.norm.sf(z))
+        wilson = wilson_interval(score, effective, level)
+        assert (found.interval.low, found.interval.high) == pytest.approx(wilson, abs=1e-9)
+        by_scipy = stats.binomtest(int(yes.sum()), images).proportion_ci(method="wilson")
+        assert wilson_interval(score, images) == pytest.approx((by_scipy.low, by_scipy.high))
+
+
+def test_intervals_of_shares_are_over_images() -> None:
     rng = np.random.default_rng(3)
     likes = rng.random(400) < 0.3
     answers = [[float(like)] * 3 for like in likes]
@@ -173,6 +226,11 @@ def test_human_scores_are_read_as_they_were_written() -> None:
             workers=41,
             alpha=-0.05,
             release="2026-11",
+            interval="95% Wilson intervals over images",
+            alpha_low=-0.2,
+            alpha_high=0.1,
+            alpha_scale="ordinal",
+            alpha_interval="95% bootstrap intervals over images (1,000 samples, seed 0)",
         ),
         score("b", 0.5),
     )
@@ -180,7 +238,11 @@ def test_human_scores_are_read_as_they_were_written() -> None:
     assert "'=cmd()" in text
     assert load_human_scores(text.encode()) == scores
     header = text.splitlines()[0]
-    assert header == "submission,system,question,value,low,high,images,votes,workers,alpha,release"
+    columns = "submission,system,question,value,low,high,images,votes,workers,alpha,release"
+    assert header == f"{columns},interval,alpha_low,alpha_high,alpha_scale,alpha_interval"
+    # Releases of early versions have no more columns.
+    assert load_human_scores(f"{columns}\n,b,M1,0.5,0.5,0.5,1,3,,,\n".encode()) == (score("b", 0.5),)
+    header = columns
     for row, message in (
         (",,M1,1,1,1,1,1,,,", "line 2 must have a system .got none."),
         (",a,M1,x,1,1,1,1,,,", "line 2 must have a finite number in the column 'value' .got 'x'."),
@@ -201,8 +263,8 @@ def test_metrics_are_correlated_with_systems_by_question_and_release() -> None:
     assert (first.release, first.systems, first.without_scores) == ("", ("a", "b", "c"), ("Human",))
     assert first.coefficients["CIDEr-D"] is not None
     assert second.coefficients["CIDEr-D"] is not None
-    assert first.coefficients["CIDEr-D"]["tau-b"] == pytest.approx(1)
-    assert second.coefficients["CIDEr-D"]["tau-b"] == pytest.approx(-1)
+    assert first.coefficients["CIDEr-D"]["tau-b"].score == pytest.approx(1)
+    assert second.coefficients["CIDEr-D"]["tau-b"].score == pytest.approx(-1)
     assert first.coefficients["flat"] is None
     with pytest.raises(MismatchError, match="judged systems: 'Human', 'a', 'b' and 1 more"):
         correlate_systems({"z": {"CIDEr-D": 1.0}}, judged)
@@ -243,6 +305,8 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
     out = tmp_path / "out"
     shown = run("judging", f"M1={m1}", f"M2={m2}", "--samples", 50, "--release", "r1", "-o", out)
     assert "M2: share of images with a majority for a caption written by a person" in shown
+    assert "In brackets: 95% Wilson intervals over images." in shown
+    assert "[0.000, 0.000]" not in shown
     points = [line.split() for line in shown.splitlines() if line[:1] in ("1", "2", "3")]
     assert points == [
         ["1", "good", "5", "5", "10"],
@@ -269,7 +333,8 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
     shown = run("correlation", references, out / "human.csv", *files, "--metrics", "ROUGE-L")
     assert "Not scored, without captions: Human, Random" in shown
     rows = [line.split()[:6] for line in shown.splitlines() if "ROUGE-L" in line]
-    assert rows == [[question, "r1", "3", "ROUGE-L", "1.000", "1.000"] for question in ("M1", "M2")]
+    assert [row[:4] for row in rows] == [[question, "r1", "3", "ROUGE-L"] for question in ("M1", "M2")]
+    assert [float(cell) for row in rows for cell in row[4:]] == [1.0] * 4
 
 
 @pytest.mark.parametrize(

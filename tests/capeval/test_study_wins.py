@@ -1,5 +1,6 @@
 """Win rates of systems: fractions, strengths, confidence intervals and exclusions."""
 
+import choix
 import numpy as np
 import pytest
 
@@ -46,8 +47,10 @@ def test_fractions_of_wins_count_a_tie_as_half() -> None:
     row = wins.rows["a"]
     assert (row.images, row.votes) == (10, 50)
     assert row.interval.low < row.interval.score < row.interval.high
-    # The wins and losses of "c" are the same in each resample, so its interval has no width.
-    assert wins.rows["c"].interval.low == wins.rows["c"].interval.high == 0.25
+    # The wins and losses of "c" are the same for each image, which does not make its fraction certain.
+    assert wins.rows["c"].interval.low < 0.2 < 0.3 < wins.rows["c"].interval.high
+    assert wins.notes[1] == "In brackets: 95% Wilson intervals over images."
+    assert "(nominal scale)" in wins.notes[-1]
     assert wins.rows["b"].alpha is not None
 
 
@@ -58,6 +61,37 @@ def test_strengths_are_those_of_bradley_and_terry_with_a_tie_more() -> None:
     assert [strength.rows[name].interval.score for name in "abc"] == pytest.approx(expected.tolist())
     # "c" never wins against "a", and has a strength all the same, lower than the other's.
     assert strength.rows["c"].interval.high < strength.rows["a"].interval.low
+
+
+def test_strengths_vary_with_images_and_are_never_certain() -> None:
+    # "a" wins all of its comparisons.
+    rows = [(image, first, second, [1]) for image in range(20) for first, second in (("a", "b"), ("b", "c"))]
+    _, strength = judge_wins(counted(rows), JudgingOptions(samples=20))
+    assert strength.notes[1] == "In brackets: 95% cluster-robust intervals over images."
+    for row in strength.rows.values():
+        assert row.interval.high - row.interval.low > 1
+    # Four equal comparisons of each image are no more evidence than one.
+    images = [([1], [-1])[image % 3 == 0] for image in range(60)]
+    once = counted([(image, "a", "b", votes) for image, votes in enumerate(images)])
+    often = counted([(image, "a", "b", votes) for image, votes in enumerate(images) for _ in range(4)])
+    widths = []
+    for votes in (once, often):
+        interval = judge_wins(votes, JudgingOptions(samples=2))[1].rows["a"].interval
+        widths.append(interval.high - interval.low)
+    assert widths[0] == pytest.approx(widths[1], rel=0.05)
+
+
+def test_strengths_are_those_of_choix() -> None:
+    rng = np.random.default_rng(5)
+    for systems in (2, 3, 6):
+        wins = rng.integers(0, 20, (systems, systems)).astype(np.float64)
+        np.fill_diagonal(wins, 0)
+        # The additional tie of systems that met is half a win for both.
+        table = wins + ((wins + wins.T) > 0) / 2
+        expected = choix.lsr_pairwise_dense(table, alpha=0)
+        for _ in range(200):
+            expected = choix.lsr_pairwise_dense(table, alpha=0, initial_params=expected)
+        assert fit_bradley_terry(table) == pytest.approx(expected - expected.mean(), abs=1e-8)
 
 
 def test_which_is_first_in_a_pair_is_of_no_matter() -> None:

@@ -23,6 +23,7 @@ from capeval.metrics.base import Metric
 __all__ = [
     "compute_acceleration",
     "compute_interval",
+    "compute_share_interval",
     "compute_t_quantile",
     "compute_t_tail",
     "compute_tail",
@@ -114,20 +115,48 @@ def correct_p_value(p_value: float, units: int) -> float:
     return 2 * compute_t_tail(deviations, units - 1)
 
 
-def wilson_interval(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's score interval of a share of `count` independent cases (Wilson 1927).
+def wilson_interval(
+    part: float, count: float, level: float = 0.95, *, freedom: int | None = None
+) -> tuple[float, float]:
+    """Return Wilson's score interval of a share (Wilson 1927).
 
     It never has zero width, also for a share of 0 or 1.
 
     Args:
         part: The share, from 0 to 1.
-        count: The number of cases.
+        count: The number of independent cases, or the effective number of cases that depend on each other.
         level: The confidence level, between 0 and 1.
+        freedom: The degrees of freedom of an effective number, for quantiles of the t distribution.
     """
-    z = _NORMAL.inv_cdf((1 + level) / 2)
+    z = _NORMAL.inv_cdf((1 + level) / 2) if freedom is None else compute_t_quantile((1 - level) / 2, freedom)
     center = (part + z * z / (2 * count)) / (1 + z * z / count)
     reach = z / (1 + z * z / count) * math.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
     return max(0.0, center - reach), min(1.0, center + reach)
+
+
+def compute_share_interval(points: FloatArray, most: FloatArray, level: float) -> tuple[float, float]:
+    """Return the interval of a share of points that vary by image.
+
+    It is Wilson's interval for the effective number of images, with quantiles of the t distribution. The
+    effective number is the number of independent cases whose share would vary as much as the observed one.
+    The variance includes one more image that varies as much as possible, so that equal images do not result
+    in an interval without width.
+
+    Args:
+        points: The points of each image.
+        most: The maximum points of each image.
+        level: The confidence level, between 0 and 1.
+    """
+    images, total = len(points), float(most.sum())
+    if images < 2:
+        return 0.0, 1.0
+    part = min(1.0, max(0.0, float(points.sum()) / total))
+    largest = part * (1 - part)
+    effective = float(images)
+    if largest > _ROUNDING:
+        squares = float(((points - part * most) ** 2).sum()) + largest * float(most.mean()) ** 2
+        effective = largest * total**2 / squares
+    return wilson_interval(part, effective, level, freedom=images - 1)
 
 
 def _compute_shift(values: FloatArray, score: float) -> float:

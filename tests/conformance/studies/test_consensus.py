@@ -17,9 +17,10 @@ from capeval.studies.consensus import (
 )
 from capeval.studies.consensus.abstract50s import ClassifiedPairs, classify_pairs
 from capeval.studies.effort import estimated_agreement
-from capeval.studies.plan import krippendorff_alpha, winners
+from capeval.studies.plan import winners
 from capeval.studies.ranking import rank_correlation, rank_references
 from capeval.studies.shared.accuracy import accuracy, compute_accuracy_by_class
+from capeval.studies.shared.agreement import krippendorff_alpha
 from capeval.studies.shared.pair_scores import PairScorer
 from capeval.studies.shared.words import ComparedMetric
 from capeval.studies.votes import count_pair_votes, count_votes, votes_until_confident, votes_until_decided
@@ -172,7 +173,9 @@ def test_eleven_people_agree_on_pascal_as_far_as_the_classes_let_them() -> None:
     counted = count_pair_votes(pairs, [pair.votes for pair in pairs], judgments=11)
     assert counted.incomplete == ()
     for kind, alpha in PASCAL_ALPHA.items():
-        assert counted.agreement[kind].alpha == pytest.approx(alpha, abs=0.0005), kind
+        measured = counted.agreement[kind].alpha
+        assert measured is not None
+        assert measured.value == pytest.approx(alpha, abs=0.0005), kind
 
 
 def test_stopping_when_decided_changes_no_winner_of_pascal() -> None:

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from capeval.studies.effort import Agreement, EffortOptions, Prices, forecast
-from capeval.studies.plan import krippendorff_alpha
+from capeval.studies.shared.agreement import krippendorff_alpha
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
@@ -502,7 +502,10 @@ def test_agreement_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> No
     assert printed[0] == "images compared: 2; with too few captions: 0"
     assert printed[1].endswith(" of 8")
     commands.agreement(judged().slug)
-    assert "HC: alpha" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    # All groups have equal answers, so little is known of others.
+    assert "HC: alpha -0.190 [-1.000, 1.000]; items: 40; answers: 120" in printed
+    assert "Alpha: Krippendorff's alpha (nominal scale), with 95% bootstrap intervals over groups" in printed
 
 
 def judged(**options: Any) -> Campaign:
@@ -526,6 +529,8 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
     # By hand: 40 items; in half of them the third answer differs.
     values = [[1, 1, 1] if row % 2 else [1, 1, 0] for row in range(40)]
     assert f"{krippendorff_alpha(values):.3f}" in page
+    assert '<span class="interval">-1.000 to 1.000, nominal</span>' in page
+    assert "Krippendorff&#x27;s alpha (nominal scale), with 95% bootstrap intervals over groups" in page
     assert "first: 100; second: 20" in page
     page = see(olga, f"{place}/workers/")
     assert page.count('100 % <span class="muted">of 40</span>') >= 1

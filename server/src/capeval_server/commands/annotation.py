@@ -552,10 +552,17 @@ def agreement(slug: Slug) -> None:
 
     campaign = _get_campaign(slug)
     if task_named(campaign.kind).choices:
+        notes: dict[str, None] = {}
         for one in measure_question_agreement(campaign):
             name = " ".join(filter(None, (one.category or "none", one.question)))
-            alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
+            alpha = "undefined"
+            if one.alpha is not None:
+                found = one.alpha.interval
+                alpha = f"{found.score:.3f} [{found.low:.3f}, {found.high:.3f}]"
+                notes[one.alpha.note] = None
             print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
+        for note in notes:
+            print(note)
         return
     captions = measure_caption_agreement(campaign)
     number, unlike = len(captions.scores), len(captions.unlike)

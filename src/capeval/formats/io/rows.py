@@ -28,8 +28,16 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks of UTF-16."""
 
 
-def read_columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
+def read_columns(
+    file: File, names: Sequence[str], limit: int = LIMIT, *, optional: Sequence[str] = ()
+) -> Iterator[tuple[int, list[str]]]:
     """Yield each row's line number, and its fields in the named columns.
+
+    Args:
+        file: The path of the file, or its bytes.
+        names: The columns.
+        limit: The maximum size of the file in bytes, also after decompression.
+        optional: More columns, whose fields are empty if the file lacks them.
 
     Raises:
         FormatError: A column is missing, or the table is invalid, as in `read_table`.
@@ -37,8 +45,9 @@ def read_columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterat
     """
     header, body = read_table(file, limit)
     places = [column(header, name) for name in names]
+    places += [header.index(name) if name in header else -1 for name in optional]
     for line, row in body:
-        yield line, [row[place] for place in places]
+        yield line, ["" if place < 0 else row[place] for place in places]
 
 
 def read_table(file: File, limit: int = LIMIT) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:

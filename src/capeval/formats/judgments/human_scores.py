@@ -27,6 +27,10 @@ _TEXTS = ("submission", "system", "question", "release")
 _NUMBERS = ("value", "low", "high", "images", "votes", "workers", "alpha")
 _COLUMNS = (*_TEXTS[:3], *_NUMBERS, _TEXTS[3])
 _OF_DIFFERENCES = ("question", "system", "next", "difference", "low", "high", "p_value")
+# Releases of early versions lack these columns.
+_METHOD_TEXTS = ("interval", "alpha_scale", "alpha_interval")
+_ALPHA_ENDS = ("alpha_low", "alpha_high")
+_METHODS = (_METHOD_TEXTS[0], *_ALPHA_ENDS, *_METHOD_TEXTS[1:])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,11 @@ class HumanScore:
         alpha: Krippendorff's alpha of the answers; None if it is not defined.
         submission: The judged submission; empty outside a challenge.
         release: The release that contains the judgments; values of different releases are not comparable.
+        interval: The level and method of the confidence interval, and the units that vary.
+        alpha_low: The lower end of alpha's confidence interval; None if it is unknown.
+        alpha_high: The upper end.
+        alpha_scale: The scale of alpha: `nominal`, `ordinal` or `interval`.
+        alpha_interval: The level and method of alpha's interval, and the units that vary.
     """
 
     system: str
@@ -58,6 +67,11 @@ class HumanScore:
     alpha: float | None = None
     submission: str = ""
     release: str = ""
+    interval: str = ""
+    alpha_low: float | None = None
+    alpha_high: float | None = None
+    alpha_scale: str = ""
+    alpha_interval: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +86,7 @@ class HumanDifference:
         low: The lower end of the difference's confidence interval.
         high: The upper end.
         p_value: The two-sided p-value of the hypothesis that there is no difference.
+        test: The test of the p-value.
     """
 
     question: str
@@ -81,6 +96,7 @@ class HumanDifference:
     low: float
     high: float
     p_value: float
+    test: str = ""
 
 
 def render_human_scores(scores: Sequence[HumanScore]) -> str:
@@ -94,11 +110,12 @@ def render_human_scores(scores: Sequence[HumanScore]) -> str:
         >>> score = HumanScore(
         ...     system="captioner", question="M1", value=0.62, low=0.55, high=0.69, images=100, votes=300
         ... )
-        >>> print(render_human_scores([score]), end="")
-        submission,system,question,value,low,high,images,votes,workers,alpha,release
-        ,captioner,M1,0.62,0.55,0.69,100,300,,,
+        >>> for line in render_human_scores([score]).splitlines():
+        ...     print(line[:77])
+        submission,system,question,value,low,high,images,votes,workers,alpha,release,
+        ,captioner,M1,0.62,0.55,0.69,100,300,,,,,,,,
     """
-    return _render_csv(scores, _COLUMNS)
+    return _render_csv(scores, (*_COLUMNS, *_METHODS))
 
 
 def _render_csv(rows: Sequence[object], names: Sequence[str]) -> str:
@@ -130,12 +147,12 @@ def write_human_scores(
         >>> [path.name for path in write_human_scores([a, b], [difference], Path("."))]
         ['human.csv', 'differences.csv']
         >>> print(Path("differences.csv").read_text(), end="")
-        question,system,next,difference,low,high,p_value
-        M1,A,B,0.2,0.1,0.3,0.01
+        question,system,next,difference,low,high,p_value,test
+        M1,A,B,0.2,0.1,0.3,0.01,
     """
     texts = {
         folder / "human.csv": render_human_scores(scores),
-        folder / "differences.csv": _render_csv(differences, _OF_DIFFERENCES),
+        folder / "differences.csv": _render_csv(differences, (*_OF_DIFFERENCES, "test")),
     }
     for path, text in texts.items():
         with atomic_write(path) as file:
@@ -166,11 +183,11 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
     """
     found = []
     with add_path_to_errors(file, name):
-        for line, row in read_columns(file, _OF_DIFFERENCES, limit):
-            question, system, following = (unescape_cell(text) for text in row[:3])
+        for line, row in read_columns(file, _OF_DIFFERENCES, limit, optional=("test",)):
+            question, system, following, test = (unescape_cell(text) for text in (*row[:3], row[-1]))
             difference, low, high, p_value = (
                 _parse_number(text, column, line)
-                for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
+                for text, column in zip(row[3:-1], _OF_DIFFERENCES[3:], strict=True)
             )
             found.append(
                 HumanDifference(
@@ -181,6 +198,7 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
                     low=low,
                     high=high,
                     p_value=p_value,
+                    test=test,
                 )
             )
     return tuple(found)
@@ -210,8 +228,8 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
     """
     scores: dict[tuple[str, str, str], HumanScore] = {}
     with add_path_to_errors(file, name):
-        for line, row in read_columns(file, _COLUMNS, limit):
-            fields = dict(zip(_COLUMNS, row, strict=True))
+        for line, row in read_columns(file, _COLUMNS, limit, optional=_METHODS):
+            fields = dict(zip((*_COLUMNS, *_METHODS), row, strict=True))
             score = _parse_score(fields, line)
             key = (score.system, score.question, score.release)
             if key in scores:
@@ -224,12 +242,15 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
 
 
 def _parse_score(fields: dict[str, str], line: int) -> HumanScore:
-    texts = {name: unescape_cell(fields[name]) for name in _TEXTS}
+    texts = {name: unescape_cell(fields[name]) for name in (*_TEXTS, *_METHOD_TEXTS)}
     for name in ("system", "question"):
         if not texts[name]:
             raise make_line_error(line, f"a {name}", "none")
     value, low, high = (_parse_number(fields[name], name, line) for name in ("value", "low", "high"))
     images, votes = (_parse_count(fields[name], name, line) for name in ("images", "votes"))
+    alpha, alpha_low, alpha_high = (
+        _parse_number(fields[name], name, line) if fields[name] else None for name in ("alpha", *_ALPHA_ENDS)
+    )
     return HumanScore(
         value=value,
         low=low,
@@ -237,7 +258,9 @@ def _parse_score(fields: dict[str, str], line: int) -> HumanScore:
         images=images,
         votes=votes,
         workers=_parse_count(fields["workers"], "workers", line) if fields["workers"] else None,
-        alpha=_parse_number(fields["alpha"], "alpha", line) if fields["alpha"] else None,
+        alpha=alpha,
+        alpha_low=alpha_low,
+        alpha_high=alpha_high,
         **texts,
     )
 

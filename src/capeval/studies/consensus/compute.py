@@ -19,7 +19,7 @@ from capeval.errors.messages import format_images
 from capeval.formats.judgments.plans import Pair
 from capeval.studies.consensus.abstract50s import classify_pairs
 from capeval.studies.consensus.options import ConsensusOptions
-from capeval.studies.plan import krippendorff_alpha, winners
+from capeval.studies.plan import winners
 from capeval.studies.shared.accuracy import (
     Accuracy,
     AccuracyOverDraws,
@@ -27,6 +27,7 @@ from capeval.studies.shared.accuracy import (
     combine_draws,
     compute_accuracy_by_class,
 )
+from capeval.studies.shared.agreement import krippendorff_alpha
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.coefficients import compute_pearson_of_table, none_if_undefined
 from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 
-__all__ = ["compute_difference_errors", "fit_bradley_terry", "is_connected"]
+__all__ = [
+    "compute_difference_errors",
+    "compute_strength_errors",
+    "compute_win_probabilities",
+    "fit_bradley_terry",
+    "is_connected",
+]
 
 _MAX_ITERATIONS = 200
 _TOLERANCE = 1e-12
@@ -65,7 +71,7 @@ def fit_bradley_terry(wins: FloatArray) -> FloatArray:
     strengths = np.zeros(len(table))
     likelihood = _log_likelihood(strengths, won, games)
     for _ in range(_MAX_ITERATIONS):
-        expected = _win_probabilities(strengths)
+        expected = compute_win_probabilities(strengths)
         slope = won - (games * expected).sum(axis=1)
         curvature = _compute_curvature(expected, games)
         # Strengths are defined up to a constant; adding 1 / n everywhere selects the step with mean 0.
@@ -81,8 +87,15 @@ def fit_bradley_terry(wins: FloatArray) -> FloatArray:
     return centered
 
 
-def _win_probabilities(strengths: FloatArray) -> FloatArray:
-    """Return the win probability of each row's system against each column's."""
+def compute_win_probabilities(strengths: FloatArray) -> FloatArray:
+    """Return the win probability of each row's system against each column's.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.judging.bradley_terry import compute_win_probabilities
+        >>> compute_win_probabilities(np.array([np.log(3), 0.0])).round(3).tolist()
+        [[0.5, 0.75], [0.25, 0.5]]
+    """
     expected: FloatArray = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     return expected
 
@@ -110,15 +123,50 @@ def compute_difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatA
         >>> errors.round(3).tolist()  # sqrt(1 / 3 + 1 / 1)
         [[0.0, 1.155], [1.155, 0.0]]
     """
-    games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
-    np.fill_diagonal(games, 0)
-    # The mean of the strengths is 0; adding a constant everywhere makes the matrix invertible.
-    covariance = np.linalg.inv(
-        _compute_curvature(_win_probabilities(strengths), games) + 1 / len(games)
-    ) - 1 / len(games)
+    covariance = _compute_covariance(wins, strengths)
     variances = np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance
     errors: FloatArray = np.sqrt(np.maximum(variances, 0))
     return errors
+
+
+def compute_strength_errors(wins: FloatArray, strengths: FloatArray, surplus: FloatArray) -> FloatArray:
+    """Return the standard error of each strength, for images as independent units.
+
+    It is the cluster-robust standard error (the sandwich estimator, with images as clusters), and at least
+    the standard error of independent comparisons. Without this minimum, a system that wins every comparison
+    would have an error close to 0.
+
+    Args:
+        wins: The table of wins, as in `fit_bradley_terry`.
+        strengths: The strengths from `fit_bradley_terry`.
+        surplus: The wins of each system in each image, minus the wins that its strength predicts: images by
+            systems.
+
+    Example:
+        The first system wins three of four images:
+
+        >>> import numpy as np
+        >>> from capeval.studies.judging.bradley_terry import compute_strength_errors, fit_bradley_terry
+        >>> wins = np.array([[0.0, 3.0], [1.0, 0.0]])
+        >>> surplus = np.array([[0.25, -0.25], [0.25, -0.25], [0.25, -0.25], [-0.75, 0.75]])
+        >>> compute_strength_errors(wins, fit_bradley_terry(wins), surplus).round(3).tolist()
+        [0.667, 0.667]
+    """
+    images = len(surplus)
+    covariance = _compute_covariance(wins, strengths)
+    influence = surplus @ covariance
+    robust = (influence**2).sum(axis=0) * images / (images - 1)
+    errors: FloatArray = np.sqrt(np.maximum(robust, np.diag(covariance)))
+    return errors
+
+
+def _compute_covariance(wins: FloatArray, strengths: FloatArray) -> FloatArray:
+    """Return the covariance of the strengths for independent comparisons."""
+    games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
+    np.fill_diagonal(games, 0)
+    curvature = _compute_curvature(compute_win_probabilities(strengths), games)
+    # The mean of the strengths is 0; adding a constant everywhere makes the matrix invertible.
+    return np.asarray(np.linalg.inv(curvature + 1 / len(games)) - 1 / len(games), dtype=np.float64)
 
 
 def _log_likelihood(strengths: FloatArray, won: FloatArray, games: FloatArray) -> float:

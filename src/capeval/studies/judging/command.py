@@ -33,7 +33,7 @@ def run(
     options: JudgingOptions,
     output: Folder = None,
 ) -> None:
-    """Rate systems by human answers, with bootstrap intervals over images.
+    """Rate systems by human answers, with confidence intervals over images.
 
     M1 is 1 (better than a person's caption), 0 (equal) or -1 (worse). M2 is 1 (a person) or 0 (a machine). M5
     is 1 (the same) or 0. M3, M4, P and R range from 1 to 5.

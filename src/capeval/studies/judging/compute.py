@@ -1,15 +1,14 @@
 """Human judgments of systems: COCO's 2015 challenge, THumB ratings and wins.
 
-Values have bootstrap intervals over images, because judgments of the same image are not independent.
+Intervals and tests are over images, because judgments of the same image are not independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,16 @@ from capeval._internal.random import draw_resample_counts, make_generator
 from capeval._internal.validation import validate_choice
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import MismatchError
 from capeval.errors.messages import shorten
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.formats.judgments.ratings import Ratings
-from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
+from capeval.scoring.significance import BootstrapScore, Comparison, Interval, describe_test, difference
+from capeval.studies.judging.intervals import create_share_interval
 from capeval.studies.judging.options import JudgingOptions
-from capeval.studies.plan import krippendorff_alpha
-from capeval.studies.shared.coefficients import none_if_undefined
+from capeval.studies.judging.points import HUMAN, RANDOM, Standing, leaderboard_points
+from capeval.studies.judging.questions import QUESTIONS, Question
+from capeval.studies.shared.agreement import Alpha, measure_alpha
 
 __all__ = [
     "HUMAN",
@@ -42,96 +43,7 @@ __all__ = [
     "thumb_score",
 ]
 
-HUMAN, RANDOM = "Human", "Random"
-"""The rows of every campaign that are not systems: people's captions, and captions of other images."""
-
-_MAX_POINTS = 5
 _Name = TypeVar("_Name", str, ImageId)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """Question about a caption of an image.
-
-    Attributes:
-        name: Its name.
-        measures: The meaning of its value.
-        answers: The label of each numeric answer; empty if every number from `least` to `most` is allowed.
-        yes: The answers that count as yes: the value is the share of images for which most answers are yes.
-            If empty, the value is the mean over images of the mean answer.
-        least: The smallest number.
-        most: The largest number.
-
-    Example:
-        >>> import numpy as np
-        >>> from capeval.formats.judgments.ratings import Ratings
-        >>> from capeval.studies.judging import Question, judge
-        >>> question = Question(name="fluency", measures="mean fluency, 1 to 4", most=4)
-        >>> captions, values = ("A dog runs.", "Cats a bed."), np.array([[4.0, 4.0], [1.0, 3.0]])
-        >>> ratings = Ratings(image_ids=(1, 2), captions=captions, values=values, systems=("lstm", "lstm"))
-        >>> judge(ratings, question).rows["lstm"].interval.score
-        3.0
-    """
-
-    name: str
-    measures: str
-    answers: Mapping[float, str] = field(default_factory=dict)
-    yes: tuple[float, ...] = ()
-    least: float = 1.0
-    most: float = 5.0
-
-    def check(self, values: FloatArray) -> None:
-        """Check that answers are allowed by the question.
-
-        Raises:
-            MismatchError: An answer is not allowed.
-        """
-        given = values[~np.isnan(values)]
-        right = (
-            np.isin(given, list(self.answers))
-            if self.answers
-            else (given >= self.least) & (given <= self.most)
-        )
-        if not right.all():
-            wanted = (
-                ", ".join(f"{number:g} ({text})" for number, text in self.answers.items())
-                or f"from {self.least:g} to {self.most:g}"
-            )
-            raise MismatchError(f"answers to {self.name} must be {wanted} (got {given[~right][0]:g})")
-
-
-QUESTIONS: Mapping[str, Question] = MappingProxyType(
-    {
-        question.name: question
-        for question in (
-            Question(
-                name="M1",
-                measures="share of images with a majority for better than or equal to a person's caption",
-                answers={1.0: "better", 0.0: "equal", -1.0: "worse"},
-                yes=(1.0, 0.0),
-            ),
-            Question(
-                name="M2",
-                measures="share of images with a majority for a caption written by a person",
-                answers={1.0: "a person", 0.0: "a machine"},
-                yes=(1.0,),
-            ),
-            Question(name="M3", measures="mean correctness, 1 to 5"),
-            Question(name="M4", measures="mean amount of detail, 1 to 5"),
-            Question(
-                name="M5",
-                measures="share of images with a majority for the same meaning as a person's caption",
-                answers={1.0: "the same", 0.0: "not the same"},
-                yes=(1.0,),
-            ),
-            Question(name="P", measures="mean precision (THumB), 1 to 5"),
-            Question(name="R", measures="mean recall (THumB), 1 to 5"),
-            # Three penalties of 0.5 lower the score of a caption with P = R = 1 to -0.5.
-            Question(name="THumB", measures="mean of (P + R) / 2 with penalties", least=-0.5),
-        )
-    }
-)
-"""M1 to M5 of COCO's challenge of 2015, and THumB's ratings (Kasai et al. 2022), by name."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,8 +55,8 @@ class HumanRow:
         images: The number of images with judgments.
         votes: The number of answers.
         shares: The share of all answers by the answer's label; empty for means.
-        alpha: Krippendorff's alpha; None if it is undefined because all answers are equal, or no caption has
-            two.
+        alpha: Krippendorff's alpha with its interval; None if it is undefined because all answers are equal,
+            or no caption has two.
         resampled: The value in each bootstrap resample of the images.
     """
 
@@ -152,7 +64,7 @@ class HumanRow:
     images: int
     votes: int
     shares: Mapping[str, float]
-    alpha: float | None
+    alpha: Alpha | None
     resampled: BootstrapScore = field(repr=False)
 
 
@@ -196,11 +108,31 @@ class HumanColumn:
         first, second = self.rows[a], self.rows[b]
         return difference(first.resampled, second.resampled, level=first.interval.level)
 
+    def compare_neighbors(self) -> dict[str, Comparison]:
+        """Return the comparison of each system with the next, by the name of the first."""
+        return {system: self.compare(system, following) for system, following in pairwise(self.rows)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Footnotes on the value, its interval, the test against the next system, and alpha."""
+        measures = f"{self.question.name}: {self.question.measures}"
+        tests = {describe_test(each) for each in self.compare_neighbors().values()}
+        alphas = {row.alpha.note for row in self.rows.values() if row.alpha is not None}
+        return (measures, *self._describe_intervals(), *sorted(tests), *sorted(alphas))
+
+    def _describe_intervals(self) -> tuple[str, ...]:
+        intervals = {system: row.interval for system, row in self.rows.items()}
+        usual = next((each for each in intervals.values() if each.samples), next(iter(intervals.values())))
+        others = [system for system, each in intervals.items() if each.method != usual.method]
+        if not others:
+            return (usual.note,)
+        equal = intervals[others[0]].description
+        return usual.note, f"With equal values for all images: {equal} ({', '.join(others)})."
+
     def differences(self) -> tuple[HumanDifference, ...]:
         """Return the comparison of each system with the next, for `differences.csv`."""
         found = []
-        for system, following in pairwise(self.rows):
-            each = self.compare(system, following)
+        for (system, each), following in zip(self.compare_neighbors().items(), [*self.rows][1:], strict=True):
             found.append(
                 HumanDifference(
                     question=self.question.name,
@@ -210,6 +142,7 @@ class HumanColumn:
                     low=each.low,
                     high=each.high,
                     p_value=each.p_value,
+                    test=f"paired bootstrap over images ({each.samples:,} samples, seed {each.seed})",
                 )
             )
         return tuple(found)
@@ -258,15 +191,12 @@ def judge(
         ratings, question, of_system, np.array([images[name] for name in ratings.image_ids])
     )
     resamples = _resample_values(values, options.samples, options.seed)
-    rows = {}
-    for name, number in systems.items():
-        resampled = BootstrapScore(
-            name=question.name,
-            score=float(np.nanmean(values[number])),
-            values=resamples[:, number],
-            seed=options.seed,
+    rows = {
+        name: _build_row(
+            question, values[number], ratings.values[of_system == number], resamples[:, number], options
         )
-        rows[name] = _build_row(question, ratings.values[of_system == number], resampled, options.level)
+        for name, number in systems.items()
+    }
     best_first = sorted(rows, key=lambda name: -rows[name].interval.score)
     return HumanColumn(question=question, rows={name: rows[name] for name in best_first})
 
@@ -316,17 +246,64 @@ def _resample_values(values: FloatArray, samples: int, seed: int) -> FloatArray:
     return resamples
 
 
-def _build_row(question: Question, answers: FloatArray, resampled: BootstrapScore, level: float) -> HumanRow:
-    given = answers[~np.isnan(answers)]
-    scale = "nominal" if question.answers else "interval"
+def _build_row(
+    question: Question,
+    values: FloatArray,
+    answers: FloatArray,
+    resamples: FloatArray,
+    options: JudgingOptions,
+) -> HumanRow:
+    """Return the row of a system.
+
+    Args:
+        question: The question.
+        values: The system's value for each image; NaN without judgments.
+        answers: The answers: captions by annotators.
+        resamples: The system's value in each resample.
+        options: The resamples, and the level of the intervals.
+    """
+    given, judged = answers[~np.isnan(answers)], values[~np.isnan(values)]
+    changes = judged - judged.mean()
+    spread = 6 * float((changes**2).sum()) ** 1.5
+    resampled = BootstrapScore(
+        name=question.name,
+        score=float(judged.mean()),
+        values=resamples,
+        seed=options.seed,
+        units=len(values),
+        acceleration=float((changes**3).sum()) / spread if spread else 0.0,
+    )
     return HumanRow(
-        interval=resampled.interval(level=level),
+        interval=_build_interval(question, judged, resampled, options.level),
         images=len(answers),
         votes=given.size,
         shares={text: float((given == number).mean()) for number, text in question.answers.items()},
-        alpha=none_if_undefined(krippendorff_alpha, answers, difference=scale),
+        alpha=measure_alpha(
+            answers,
+            scale=question.alpha_scale,
+            samples=options.samples,
+            level=options.level,
+            seed=options.seed,
+        ),
         resampled=resampled,
     )
+
+
+def _build_interval(
+    question: Question, values: FloatArray, resampled: BootstrapScore, level: float
+) -> Interval:
+    """Return the interval of a system's value.
+
+    The value of a share, or the same mean for all images, has Wilson's interval: all resamples of equal
+    images are equal, which does not mean that the value is certain.
+    """
+    if not question.yes and np.ptp(values) > 0:
+        return replace(resampled.interval(level=level), method="BCa bootstrap")
+    least, most = (0.0, 1.0) if question.yes else (question.least, question.most)
+    scaled = (values - least) / (most - least)
+    share = create_share_interval(scaled, np.ones(len(values)), level)
+    low, high = (least + end * (most - least) for end in (share.low, share.high))
+    return replace(share, score=resampled.score, low=low, high=high)
 
 
 def thumb_score(precision: FloatArray, recall: FloatArray, *penalties: FloatArray) -> FloatArray:
@@ -351,76 +328,6 @@ def thumb_score(precision: FloatArray, recall: FloatArray, *penalties: FloatArra
         raise MismatchError("penalties must be at most 0 (got a positive number)")
     score: FloatArray = (precision + recall) / 2 + sum(penalties)
     return score
-
-
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """Place of a system by the points of COCO's 2015 challenge.
-
-    Attributes:
-        system: The system.
-        points: Its points by M1 and by M2.
-        total: Their sum.
-        place: Its place; systems with equal points share a place.
-    """
-
-    system: str
-    points: Mapping[str, int]
-    total: int
-    place: int
-
-
-def leaderboard_points(
-    columns: Mapping[str, Mapping[str, float]], *, without: Sequence[str] = (HUMAN, RANDOM)
-) -> tuple[Standing, ...]:
-    """Return the points of COCO's 2015 challenge.
-
-    The best five systems by M1, and by M2, get 5, 4, 3, 2 and 1 points. Systems with equal values get the
-    points of the best of their places.
-
-    Args:
-        columns: The value of each system by question, M1 and M2.
-        without: The rows that get no points.
-
-    Returns:
-        All systems, sorted by descending points and then by name.
-
-    Raises:
-        OptionError: The questions are not M1 and M2.
-        MismatchError: The questions have different systems.
-
-    Example:
-        >>> from capeval.studies.judging import leaderboard_points
-        >>> m1 = {"Human": 0.6, "transformer": 0.3, "lstm": 0.2, "template": 0.1}
-        >>> m2 = {"Human": 0.7, "transformer": 0.3, "lstm": 0.3, "template": 0.1}
-        >>> standings = leaderboard_points({"M1": m1, "M2": m2})
-        >>> [(each.place, each.system, each.total) for each in standings]
-        [(1, 'transformer', 10), (2, 'lstm', 9), (3, 'template', 6)]
-    """
-    if set(columns) != {"M1", "M2"}:
-        raise OptionError(f"'columns' must be M1 and M2 (got {', '.join(columns) or 'none'})")
-    if set(columns["M1"]) != set(columns["M2"]):
-        raise MismatchError("M1 and M2 must have the same systems")
-    systems = [name for name in columns["M1"] if name not in without]
-    points = {
-        name: {question: _compute_points(columns[question], name, systems) for question in ("M1", "M2")}
-        for name in systems
-    }
-    totals = {name: sum(each.values()) for name, each in points.items()}
-    return tuple(
-        Standing(
-            system=name,
-            points=points[name],
-            total=totals[name],
-            place=1 + sum(other > totals[name] for other in totals.values()),
-        )
-        for name in sorted(systems, key=lambda name: (-totals[name], name))
-    )
-
-
-def _compute_points(values: Mapping[str, float], name: str, systems: Sequence[str]) -> int:
-    better = sum(values[other] > values[name] for other in systems)
-    return max(0, _MAX_POINTS - better)
 
 
 def human_scores(
@@ -453,9 +360,23 @@ def human_scores(
             high=row.interval.high,
             images=row.images,
             votes=row.votes,
-            alpha=row.alpha,
             release=release,
+            interval=row.interval.description,
+            **_describe_alpha(row.alpha),
         )
         for column in columns
         for system, row in column.rows.items()
     )
+
+
+def _describe_alpha(alpha: Alpha | None) -> dict[str, Any]:
+    """Return the fields of an alpha in `human.csv`."""
+    if alpha is None:
+        return {}
+    return {
+        "alpha": alpha.value,
+        "alpha_low": alpha.interval.low,
+        "alpha_high": alpha.interval.high,
+        "alpha_scale": alpha.scale,
+        "alpha_interval": alpha.interval.description,
+    }

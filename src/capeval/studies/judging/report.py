@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from capeval.report.study_report import StudyReport
-from capeval.scoring.grids import Cell, Grid
+from capeval.scoring.grids import Cell, Grid, create_score_cell
+from capeval.scoring.significance import format_p_value
 from capeval.studies.judging import HumanColumn, Standing
+from capeval.studies.shared.agreement import Alpha
 
-__all__ = ["build_column_table", "report"]
+__all__ = ["build_column_table", "create_alpha_cell", "report"]
 
 
 def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
@@ -22,26 +24,32 @@ def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -
 def build_column_table(column: HumanColumn) -> Grid:
     """Return one row per system, best first, with a test against the next system."""
     answers = tuple(column.question.answers.values())
-    p_values = {each.system: each.p_value for each in column.differences()}
+    tests = {
+        name: Cell(value=each.p_value, digits=4, text=format_p_value(each))
+        for name, each in column.compare_neighbors().items()
+    }
     rows = []
     for name, row in column.rows.items():
-        value = Cell(value=row.interval.score, low=row.interval.low, high=row.interval.high)
         rows.append(
             (
                 Cell(value=name),
-                value,
+                create_score_cell(row.interval.score, row.interval),
                 *(Cell(value=row.shares[answer]) for answer in answers),
                 Cell(value=row.images),
                 Cell(value=row.votes),
-                Cell(value=row.alpha),
-                Cell(value=p_values.get(name)),
+                create_alpha_cell(row.alpha),
+                tests.get(name, Cell(value=None)),
             )
         )
     shares = (f"Answers: {answer}" for answer in answers)
-    heading = ("System", column.question.name, *shares, "Images", "Votes", "Alpha", "p-value (vs. next)")
-    return Grid(
-        columns=heading, rows=tuple(rows), notes=(f"{column.question.name}: {column.question.measures}",)
-    )
+    alpha = f"Alpha ({column.question.alpha_scale})"
+    heading = ("System", column.question.name, *shares, "Images", "Votes", alpha, "p-value (vs. next)")
+    return Grid(columns=heading, rows=tuple(rows), notes=column.notes)
+
+
+def create_alpha_cell(alpha: Alpha | None) -> Cell:
+    """Return the cell of an alpha with its interval; empty if it is undefined."""
+    return Cell(value=None) if alpha is None else create_score_cell(alpha.value, alpha.interval)
 
 
 def _build_points_table(standings: Sequence[Standing]) -> Grid:

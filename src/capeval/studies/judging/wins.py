@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.random import draw_resample_counts, make_generator
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.scoring.significance import BootstrapScore
-from capeval.studies.judging import HUMAN, RANDOM, HumanColumn, HumanRow, JudgingOptions, Question
-from capeval.studies.judging.bradley_terry import fit_bradley_terry, is_connected
-from capeval.studies.plan import krippendorff_alpha
-from capeval.studies.shared.coefficients import none_if_undefined
+from capeval.scoring.intervals import compute_t_quantile
+from capeval.scoring.significance import BootstrapScore, Interval
+from capeval.studies.judging.bradley_terry import (
+    compute_strength_errors,
+    compute_win_probabilities,
+    fit_bradley_terry,
+    is_connected,
+)
+from capeval.studies.judging.compute import HumanColumn, HumanRow
+from capeval.studies.judging.intervals import create_share_interval
+from capeval.studies.judging.options import JudgingOptions
+from capeval.studies.judging.points import HUMAN, RANDOM
+from capeval.studies.judging.questions import Question
+from capeval.studies.shared.agreement import measure_alpha
 from capeval.studies.votes import PlanVotes
 
 __all__ = ["STRENGTH", "WINS", "get_row_name", "judge_wins"]
 
 WINS = Question(
-    name="wins", measures="share of its pairs that the system wins; a tie is half a win", least=0.0
+    name="wins",
+    measures="share of its pairs that the system wins; a tie is half a win",
+    least=0.0,
+    most=1.0,
+    scale="nominal",
 )
 STRENGTH = Question(
     name="Bradley-Terry",
     measures="strength as log-odds of winning; the mean of all systems is 0",
+    scale="nominal",
 )
 
 # Names of writers in plans that are not systems.
@@ -57,7 +73,7 @@ def judge_wins(
         options: The resamples of the images, which all systems share, and the level of the intervals.
 
     Returns:
-        `WINS`, and also `STRENGTH` if the pairs connect all systems.
+        `WINS`, and also `STRENGTH` if the pairs connect all systems and show at least two images.
 
     Raises:
         MismatchError: No pair has two systems, a writer is unknown, or there are too few images for
@@ -82,11 +98,15 @@ def judge_wins(
     tables = played.tables(options.samples, options.seed)
     met = (played.table + played.table.T) > 0
     found = [
-        _build_column(WINS, played, _compute_fractions(played.table), _compute_fractions(tables), options)
+        _build_column(
+            WINS, played, played.measure_fractions(options.level), _compute_fractions(tables), options
+        )
     ]
-    if is_connected(met.astype(np.float64)):
-        strengths = [fit_bradley_terry(table + met / 2) for table in (played.table, *tables)]
-        found.append(_build_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), options))
+    if is_connected(met.astype(np.float64)) and played.images > 1:
+        strengths = np.array([fit_bradley_terry(table + met / 2) for table in tables])
+        found.append(
+            _build_column(STRENGTH, played, played.measure_strengths(options.level), strengths, options)
+        )
     return tuple(found)
 
 
@@ -111,12 +131,15 @@ class _ComparedPairs:
         self.players = np.array([[numbers[name] for name in names] for names in of_pairs])
         images = [pair.image for pair, kept in zip(votes.pairs, self.places, strict=True) if kept]
         self.image = np.unique([str(image) for image in images], return_inverse=True)[1]
+        self.images = int(self.image.max()) + 1
         self.points = (1 + votes.winners[self.places]) / 2
         self.table = self._count_wins(np.ones(len(of_pairs)))
         # The answers to the questions about these pairs, and the two systems of each question.
         asked = self.places[votes.pair_of]
+        pair_of = (np.cumsum(self.places) - 1)[votes.pair_of[asked]]
         self.answers = votes.answers[asked]
-        self.asked_about = self.players[(np.cumsum(self.places) - 1)[votes.pair_of[asked]]]
+        self.asked_about = self.players[pair_of]
+        self.asked_image = self.image[pair_of]
 
     def _count_wins(self, weights: FloatArray) -> FloatArray:
         """Return the wins of each row's system against each column's."""
@@ -127,19 +150,56 @@ class _ComparedPairs:
         np.add.at(table, (second, first), weights * (1 - self.points))
         return table
 
+    def _sum_by_image(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the sums of numbers of the two systems of each pair: images by systems."""
+        sums = np.zeros((self.images, len(self.systems)))
+        np.add.at(sums, (self.image, self.players[:, 0]), first)
+        np.add.at(sums, (self.image, self.players[:, 1]), second)
+        return sums
+
+    def measure_fractions(self, level: float) -> list[Interval]:
+        """Return the fraction of wins of each system, with its interval."""
+        won = self._sum_by_image(self.points, 1 - self.points)
+        ones = np.ones(len(self.points))
+        compared = self._sum_by_image(ones, ones)
+        return [
+            create_share_interval(points[of > 0], of[of > 0], level)
+            for points, of in zip(won.T, compared.T, strict=True)
+        ]
+
+    def measure_strengths(self, level: float) -> list[Interval]:
+        """Return the strength of each system, with one additional tie for systems that met."""
+        wins = self.table + ((self.table + self.table.T) > 0) / 2
+        strengths = fit_bradley_terry(wins)
+        expected = compute_win_probabilities(strengths)[self.players[:, 0], self.players[:, 1]]
+        surplus = self._sum_by_image(self.points - expected, expected - self.points)
+        errors = compute_strength_errors(wins, strengths, surplus)
+        reaches = compute_t_quantile((1 - level) / 2, self.images - 1) * errors
+        return [
+            Interval(
+                score=strength,
+                low=strength - reach,
+                high=strength + reach,
+                level=level,
+                samples=0,
+                seed=0,
+                method="cluster-robust",
+            )
+            for strength, reach in zip(strengths.tolist(), reaches.tolist(), strict=True)
+        ]
+
     def tables(self, samples: int, seed: int) -> FloatArray:
         """Return the tables of wins in resamples of the images."""
         rng = make_generator(seed)
-        count = int(self.image.max()) + 1
         made = np.array(
             [
-                self._count_wins(draw_resample_counts(count, rng).astype(np.float64)[self.image])
+                self._count_wins(draw_resample_counts(self.images, rng).astype(np.float64)[self.image])
                 for _ in range(samples)
             ]
         )
         if not (made.sum(axis=2) + made.sum(axis=1)).all():
             raise MismatchError(
-                f"{count} images are too few for intervals: a resample has no pairs of some system"
+                f"{self.images} images are too few for intervals: a resample has no pairs of some system"
             )
         return made
 
@@ -153,23 +213,34 @@ def _compute_fractions(tables: FloatArray) -> FloatArray:
 def _build_column(
     question: Question,
     played: _ComparedPairs,
-    values: FloatArray,
+    intervals: Sequence[Interval],
     resamples: FloatArray,
     options: JudgingOptions,
 ) -> HumanColumn:
     rows = {}
-    for number in np.argsort(-values, kind="stable").tolist():
-        resampled = BootstrapScore(
-            name=question.name, score=float(values[number]), values=resamples[:, number], seed=options.seed
-        )
-        answers = played.answers[(played.asked_about == number).any(axis=1)]
+    best_first = sorted(range(len(intervals)), key=lambda number: -intervals[number].score)
+    for number in best_first:
+        asked = (played.asked_about == number).any(axis=1)
         judged: NDArray[np.bool_] = (played.players == number).any(axis=1)
         rows[played.systems[number]] = HumanRow(
-            interval=resampled.interval(level=options.level),
+            interval=intervals[number],
             images=len(np.unique(played.image[judged])),
-            votes=int((~np.isnan(answers)).sum()),
+            votes=int((~np.isnan(played.answers[asked])).sum()),
             shares={},
-            alpha=none_if_undefined(krippendorff_alpha, answers),
-            resampled=resampled,
+            alpha=measure_alpha(
+                played.answers[asked],
+                scale=question.alpha_scale,
+                units=played.asked_image[asked].tolist(),
+                samples=options.samples,
+                level=options.level,
+                seed=options.seed,
+            ),
+            resampled=BootstrapScore(
+                name=question.name,
+                score=intervals[number].score,
+                values=resamples[:, number],
+                seed=options.seed,
+                units=played.images,
+            ),
         )
     return HumanColumn(question=question, rows=rows)

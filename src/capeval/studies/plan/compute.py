@@ -5,23 +5,19 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from capeval._internal.random import draw_in_rounds, make_python_random
-from capeval._internal.validation import validate_choice
 from capeval.data.captions import ImageId
 from capeval.data.held_out import hold_out_several
-from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgments.plans import Pair, Plan, Triplet
 from capeval.studies.plan.options import PlanOptions
 
 __all__ = [
     "PlanOptions",
-    "krippendorff_alpha",
     "majority",
     "plan_pairs",
     "plan_study",
@@ -29,7 +25,6 @@ __all__ = [
     "winners",
 ]
 
-Difference = Literal["nominal", "interval"]
 _RESERVED_NAMES = ("human", "other")
 # Attempts to draw a different caption of another image: enough unless all captions are equal.
 _MAX_TRIES = 1000
@@ -341,49 +336,3 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
         if not len(votes_of_pair):
             raise MismatchError(f"every pair must have votes (got none for pair {place})")
     return np.array([np.sign(sum(votes_of_pair)) for votes_of_pair in votes], dtype=np.int64)
-
-
-def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:
-    """Return Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance.
-
-    It is 1 - D_o / D_e, with observed and expected disagreement over all pairs of ratings of one question and
-    of all questions (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
-
-    Args:
-        ratings: Ratings of shape `(questions, annotators)`; NaN for a missing rating. Annotators are
-            interchangeable, so a column can contain ratings by different people.
-        difference: `nominal` (equal or not) or `interval` (squared difference).
-
-    Raises:
-        OptionError: `difference` is neither of the two.
-        MismatchError: No question has two ratings, or all ratings are equal, so that alpha is undefined.
-
-    Example:
-        Two people agree on three of four questions. The observed disagreement is 2, and the expected
-        disagreement is 30/7:
-
-        >>> from capeval.studies.plan import krippendorff_alpha
-        >>> round(krippendorff_alpha([[1, 1], [1, 1], [-1, -1], [1, -1]]), 3)
-        0.533
-    """
-    validate_choice("difference", difference, get_args(Difference))
-    table = np.asarray(ratings, dtype=np.float64)
-    if table.ndim != 2:
-        raise MismatchError(f"ratings must be rows of annotators' ratings (got {table.ndim} dimensions)")
-    values, coded = np.unique(table[~np.isnan(table)], return_inverse=True)
-    counts = np.zeros((len(table), len(values)))
-    np.add.at(counts, (np.nonzero(~np.isnan(table))[0], coded), 1)
-    counts = counts[counts.sum(axis=1) >= 2]
-    if not len(counts):
-        raise MismatchError("at least one question must have two ratings (got none)")
-    distance: FloatArray = (
-        (values[:, None] != values[None, :]).astype(np.float64)
-        if difference == "nominal"
-        else (values[:, None] - values[None, :]) ** 2
-    )
-    per_question, totals = counts.sum(axis=1), counts.sum(axis=0)
-    observed = float((np.einsum("qi,qj,ij->q", counts, counts, distance) / (per_question - 1)).sum())
-    expected = float(totals @ distance @ totals) / (totals.sum() - 1)
-    if not expected:
-        raise MismatchError("ratings must not all be equal")
-    return float(1.0 - observed / expected)

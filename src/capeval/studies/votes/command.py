@@ -53,7 +53,7 @@ def run(
     without answers are an error. --complete-only excludes both.
 
     If pairs compare several systems, each system gets its fraction of wins and its strength (Bradley and
-    Terry), with bootstrap intervals over images.
+    Terry), with confidence intervals over images.
     """
     from capeval.studies.shared.vote_files import read_pair_votes, read_votes
     from capeval.studies.votes.report import report

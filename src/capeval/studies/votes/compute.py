@@ -16,8 +16,8 @@ from capeval._internal.validation import validate_integer, validate_number
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan
-from capeval.studies.plan import krippendorff_alpha, majority, winners
-from capeval.studies.shared.coefficients import none_if_undefined
+from capeval.studies.plan import majority, winners
+from capeval.studies.shared.agreement import Alpha, measure_alpha
 from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
 __all__ = [
@@ -53,8 +53,8 @@ class VoteAgreement:
         questions: The number of questions; in the pairwise protocol, the number of pairs.
         tied_questions: The number of questions without a majority.
         answers: The number of answers.
-        alpha: Krippendorff's alpha; None if it is undefined because all answers are equal, or no question has
-            two.
+        alpha: Krippendorff's alpha, with an interval over images; None if it is undefined because all answers
+            are equal, or no question has two.
     """
 
     pairs: int
@@ -62,7 +62,7 @@ class VoteAgreement:
     questions: int
     tied_questions: int
     answers: int
-    alpha: float | None
+    alpha: Alpha | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -421,6 +421,7 @@ def _compute_agreement(
     won: NDArray[np.int64],
 ) -> dict[str, VoteAgreement]:
     kinds = [pair.kind or "" for pair in pairs]
+    images = np.array([str(pair.image) for pair in pairs])[pair_of]
     agreement = {}
     for kind in (*dict.fromkeys(kinds), "all"):
         chosen = np.array([kind in (each, "all") for each in kinds])
@@ -431,7 +432,7 @@ def _compute_agreement(
             questions=int(asked.sum()),
             tied_questions=int((decided[asked] == 0).sum()),
             answers=int((~np.isnan(answers[asked])).sum()),
-            alpha=none_if_undefined(krippendorff_alpha, answers[asked]),
+            alpha=measure_alpha(answers[asked], scale="nominal", units=images[asked].tolist()),
         )
     return agreement
 

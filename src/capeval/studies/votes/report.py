@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.judging import HumanColumn
-from capeval.studies.judging.report import build_column_table
+from capeval.studies.judging.report import build_column_table, create_alpha_cell
 from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 
 __all__ = ["report"]
@@ -38,21 +38,25 @@ def _build_agreement_table(votes: PlanVotes) -> Grid:
     """Return one row per class; in the pairwise protocol, the questions are the pairs."""
     triplets = votes.protocol == "triplets"
     rows = tuple(
-        tuple(
-            Cell(value=value)
-            for value in (
-                kind,
-                each.pairs,
-                each.tied_pairs,
-                *((each.questions, each.tied_questions) if triplets else ()),
-                each.answers,
-                each.alpha,
-            )
+        (
+            *(
+                Cell(value=value)
+                for value in (
+                    kind,
+                    each.pairs,
+                    each.tied_pairs,
+                    *((each.questions, each.tied_questions) if triplets else ()),
+                    each.answers,
+                )
+            ),
+            create_alpha_cell(each.alpha),
         )
         for kind, each in votes.agreement.items()
     )
     questions = ("Triplets", "Tied triplets") if triplets else ()
-    return Grid(columns=("Class", "Pairs", "Tied pairs", *questions, "Answers", "Alpha"), rows=rows)
+    columns = ("Class", "Pairs", "Tied pairs", *questions, "Answers", "Alpha (nominal)")
+    notes = sorted({each.alpha.note for each in votes.agreement.values() if each.alpha is not None})
+    return Grid(columns=columns, rows=rows, notes=tuple(notes))
 
 
 def _build_incomplete_table(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from django.db.models.fields.json import KT
 
 from capeval.data.captions import ImageId, References
 from capeval.metrics.cider import CiderD
-from capeval.studies.plan import krippendorff_alpha
 from capeval.studies.ranking import rank_references
-from capeval.studies.shared.coefficients import none_if_undefined
+from capeval.studies.shared.agreement import Alpha, Scale, measure_alpha
 from capeval.studies.shared.words import ComparedMetric
 from capeval_server.annotation.models import Campaign, Response
-from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.task_types import RatingResult, TaskType, task_named
 
 __all__ = [
     "LEAST_OTHERS",
@@ -79,7 +79,8 @@ class QuestionAgreement:
         question: Name of the question; empty if there is only one.
         items: Number of items with at least two counted answers.
         answers: Number of answers to these items.
-        alpha: Krippendorff's alpha; None if it is not defined: all answers are equal, or no item has two.
+        alpha: Krippendorff's alpha with its interval; None if it is not defined: all answers are equal, or no
+            item has two.
         shares: Number of answers for each choice.
     """
 
@@ -87,7 +88,7 @@ class QuestionAgreement:
     question: str
     items: int
     answers: int
-    alpha: float | None
+    alpha: Alpha | None
     shares: Mapping[str, int]
 
 
@@ -138,41 +139,63 @@ def measure_question_agreement(campaign: Campaign) -> list[QuestionAgreement]:
         item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
     ).order_by("item_id", "pk")
     chosen = (KT(f"answer__{question}") for question in task.choices)
-    answers: dict[str, dict[int, list[dict[str, str]]]] = {}
-    for item, category, *choices in rows.values_list("item_id", "item__category", *chosen):
-        answer = dict(zip(task.choices, choices, strict=True))
-        answers.setdefault(category, {}).setdefault(item, []).append(answer)
+    by_class: dict[str, dict[int, _Answers]] = {}
+    values = rows.values_list("item_id", "item__category", "item__image_id", "item__group", *chosen)
+    for item, category, image, group, *choices in values:
+        # Items of an image, or of a group, are not independent of each other.
+        unit = ("image", image) if image else ("group", group) if group else ("item", item)
+        answers = by_class.setdefault(category, {}).setdefault(item, _Answers(unit, []))
+        answers.given.append(dict(zip(task.choices, choices, strict=True)))
     found = [
         _measure_agreement(task, category, question, list(items.values()))
-        for category, items in sorted(answers.items())
+        for category, items in sorted(by_class.items())
         for question in task.choices
     ]
-    if len(answers) > 1:
-        every = [item for items in answers.values() for item in items.values()]
+    if len(by_class) > 1:
+        every = [item for items in by_class.values() for item in items.values()]
         found += [_measure_agreement(task, "all", question, every) for question in task.choices]
     return found
 
 
+class _Answers(NamedTuple):
+    """The answers to an item, and the unit that varies: its image, its group, or the item itself."""
+
+    unit: tuple[str, object]
+    given: list[dict[str, str]]
+
+
 def _measure_agreement(
-    task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, str]]]
+    task: TaskType, category: str, question: str, items: Sequence[_Answers]
 ) -> QuestionAgreement:
-    chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]
+    answered = [item for item in items if len(item.given) > 1]
+    chosen = [[answer[question] for answer in item.given] for item in answered]
     names = sorted({choice for choices in chosen for choice in choices})
-    # Points of a scale differ by their distance; other choices are only equal or different.
-    scale = all(_is_number(name) for name in names)
-    number = {name: float(name) if scale else float(place) for place, name in enumerate(names)}
+    scale, numbers = _number_choices(task, question, names)
     table = np.full((len(chosen), max(map(len, chosen), default=2)), np.nan)
     for row, choices in enumerate(chosen):
-        table[row, : len(choices)] = [number[choice] for choice in choices]
-    difference = "interval" if scale else "nominal"
+        table[row, : len(choices)] = [numbers[choice] for choice in choices]
+    units = [item.unit for item in answered]
+    kinds = sorted({kind for kind, _ in units})
     return QuestionAgreement(
         category=category,
         question="" if len(task.choices) == 1 else question,
         items=len(chosen),
         answers=sum(map(len, chosen)),
-        alpha=none_if_undefined(krippendorff_alpha, table, difference=difference) if chosen else None,
+        alpha=measure_alpha(table, scale=scale, units=units, unit_name=" and ".join(f"{k}s" for k in kinds)),
         shares={name: sum(choices.count(name) for choices in chosen) for name in names},
     )
+
+
+def _number_choices(task: TaskType, question: str, names: Sequence[str]) -> tuple[Scale, dict[str, float]]:
+    """Return the scale of a question, and the number of each choice."""
+    result = task.result
+    if isinstance(result, RatingResult) and len(result.rated) == len(task.choices) == 1:
+        (rated,) = result.rated
+        return rated.question.alpha_scale, {name: rated.number({question: name}) for name in names}
+    # Points of a scale differ by their distance; other choices are only equal or different.
+    if all(_is_number(name) for name in names):
+        return "interval", {name: float(name) for name in names}
+    return "nominal", {name: float(place) for place, name in enumerate(names)}
 
 
 def _is_number(text: str) -> bool:

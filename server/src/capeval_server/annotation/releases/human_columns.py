@@ -58,9 +58,16 @@ class HumanScoreColumn:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the collection of answers that affect the interpretation of the scores."""
+        """Notes on the intervals, and on the collection of answers that affects their interpretation."""
         chosen = _CHOSEN[self.question] if self.is_chosen else ""
-        return tuple(note for note in (self.stopped, chosen) if note)
+        intervals = dict.fromkeys(each.interval for each in self.scores.values())
+        alphas = dict.fromkeys(
+            f"Alpha of the {each.alpha_scale} scale, with {each.alpha_interval}."
+            for each in self.scores.values()
+            if each.alpha_scale
+        )
+        known = (f"{interval}." for interval in intervals if interval)
+        return tuple(note for note in (*known, *alphas, self.stopped, chosen) if note)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,12 +37,14 @@ __all__ = ["agreement", "plan", "review_unlike"]
 def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show the agreement of workers: by class for choices, by caption for writing."""
     if task_named(campaign.kind).choices:
+        agreements = measure_question_agreement(campaign)
         return show(
             request,
             campaign,
             "agreement",
             tab="agreement",
-            agreements=measure_question_agreement(campaign),
+            agreements=agreements,
+            notes=dict.fromkeys(each.alpha.note for each in agreements if each.alpha is not None),
             captions=None,
             early=early_end(get_options(campaign)),
         )
