@@ -12,14 +12,15 @@ import subprocess
 import sys
 import termios
 import zipfile
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.once import made_once
 from tests.waiting import PATIENCE
 
-__all__ = ["User", "install"]
+__all__ = ["User", "has_spice_wheel", "install"]
 
 PROJECT = Path(__file__).parents[2]
 WHEELS = PROJECT / ".venv" / "wheels"
@@ -35,11 +36,13 @@ class User:
         environment: The virtual environment.
         folder: The working directory.
         cache: The folder of capeval's cache.
+        path: The search path of other programs, such as Java; empty for none.
     """
 
     environment: Path
     folder: Path
     cache: Path
+    path: str = field(default_factory=lambda: os.environ["PATH"])
 
     def run(self, command: str, *, status: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command line as typed, and check its exit status."""
@@ -56,6 +59,22 @@ class User:
         done = self._run(["python", "-c", program])
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    @contextmanager
+    def start(self, command: str) -> Iterator[None]:
+        """Run a command line until the end of the block, then stop it."""
+        process = subprocess.Popen(
+            self._find(shlex.split(command)),
+            env=self._environment,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
 
     def show(self, command: str, *, columns: int) -> str:
         """Run a command line in a terminal, and return its output without styles."""
@@ -88,11 +107,13 @@ class User:
     @property
     def _environment(self) -> dict[str, str]:
         kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("CAPEVAL_", "PYTHON"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CAPEVAL_", "DJANGO_", "PYTHON"))
         }
         return {
             **kept,
-            "PATH": f"{self.environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join(filter(None, (str(self.environment / "bin"), self.path))),
             "CAPEVAL_CACHE": str(self.cache),
             "CAPEVAL_STORE": "off",
             "HOME": str(self.folder),
@@ -125,11 +146,16 @@ def install(*requirements: str) -> Path:
         environment = folder.parent / f"{name}.environment"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-index"]
-        found = [f"--find-links={WHEELS / part}" for part in ("own", "dependencies")]
+        found = [f"--find-links={WHEELS / part}" for part in ("own", "data", "dependencies")]
         subprocess.run([*pip, *found, *requirements], check=True)
 
     folder = made_once(name, create)
     return folder.parent / f"{name}.environment"
+
+
+def has_spice_wheel() -> bool:
+    """Return whether there is a wheel of SPICE's model, which needs jars that Maven downloads."""
+    return any((WHEELS / "data").glob("capeval_spice_model-*.whl"))
 
 
 def _check_wheels() -> None:

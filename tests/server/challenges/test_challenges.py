@@ -203,7 +203,7 @@ def test_other_human_captions_replace_the_baseline(path: Path) -> None:
 def test_a_baseline_follows_the_metrics(path: Path) -> None:
     import_challenge(path)
     assert work_once()
-    edit(path, 'metrics = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]', 'metrics = ["CIDEr-D", "ROUGE-L"]')
+    edit(path, 'sort_by = "CIDEr-D"', 'metrics = ["CIDEr-D", "ROUGE-L"]\nsort_by = "CIDEr-D"')
     import_challenge(path)
     assert work_once()
     assert set(baseline().results.values_list("metric", flat=True)) == {"CIDEr-D", "ROUGE-L"}

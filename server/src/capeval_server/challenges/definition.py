@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
@@ -19,9 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from capeval.errors import OptionError
+from capeval.errors import CapevalWarning, OptionError
 from capeval.metrics import DEFAULT, METRICS
-from capeval.metrics.registry import get_metric, normalize_name, normalize_score
+from capeval.metrics.registry import describe_omitted, get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
@@ -122,6 +123,13 @@ class LinkDefinition(_Part):
         return self
 
 
+def _list_default_metrics() -> list[str]:
+    """Return the default metrics that this server can compute; a warning names the others."""
+    for note in describe_omitted(DEFAULT.omitted):
+        warnings.warn(note, CapevalWarning, stacklevel=1)
+    return list(DEFAULT.available)
+
+
 def _list_scores(metrics: Iterable[str]) -> list[str]:
     return [name for metric in metrics for name in METRICS[metric]().names]
 
@@ -141,8 +149,7 @@ class SplitDefinition(_Part):
     links: list[LinkDefinition] = []
     # Minimum number of images of a subset that is scored with private references.
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
-    # By default the default metrics whose data is installed on this server.
-    metrics: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(DEFAULT.available))]
+    metrics: Annotated[list[str], Field(min_length=1, default_factory=_list_default_metrics)]
     sort_by: str
 
     @field_validator("metrics")

@@ -289,8 +289,8 @@ def _check_resources(split: definition.SplitDefinition) -> None:
         for resource in METRICS[metric]().resources:
             if not resource.is_available:
                 raise ChallengeError(
-                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, which is not installed"
-                    f" on this server: {resource.fix}"
+                    f"metric {metric!r} of split {split.name!r} needs {resource.name}, not installed on this"
+                    f" server: {resource.fix}"
                 )
 
 
