@@ -26,7 +26,9 @@ from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOpt
 from capeval_server.annotation.task_types import TASKS
 
 # Common modules of the studies; their public names are documented with the package.
-PARTS = re.compile(r"^(compute|options|command|abstract50s)$|report$")
+PARTS = re.compile(
+    r"^(compute|options|command|abstract50s|agreement|counts|figure|intervals|system_words|tagging)$|report$"
+)
 
 
 class RegisteredMetrics(SphinxDirective):

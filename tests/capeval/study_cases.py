@@ -107,7 +107,8 @@ def _human(folder: Path) -> StudyReport:
 
 def _words(folder: Path) -> StudyReport:
     captions = load_references(folder / "captions.json")
-    return report_words(words.study_words(captions, words.coco_word_classes()))
+    study = words.study_words(captions, words.coco_word_classes())
+    return report_words(study, classes="Word classes: WordNet's, of frequent words in COCO captions.")
 
 
 def _consensus(folder: Path) -> StudyReport:
@@ -179,7 +180,7 @@ class StudyCase:
 
 CASES: dict[str, StudyCase] = {
     "human": StudyCase(arguments=("@captions.json", "-m", "BLEU-1"), report=_human),
-    "words": StudyCase(arguments=("@captions.json",), report=_words),
+    "words": StudyCase(arguments=("@captions.json", "--tagger", "wordnet"), report=_words),
     "plan": StudyCase(
         arguments=("@captions.json", "--pairs", "HC=3,HI=3"),
         report=lambda folder: report_plan(_plan(folder), ("HC", "HI")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import atomic_write
 
-__all__ = ["COLORS", "STYLE", "Curve", "plot_lines", "save", "to_svg"]
+__all__ = ["COLORS", "COLUMN", "STYLE", "Curve", "paper_figure", "plot_lines", "save", "to_svg"]
+
+COLUMN = 3.3
+"""The width of a column in a paper with two columns, in inches."""
 
 # The palette of Okabe and Ito, which is safe for color-blind readers.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -31,6 +35,19 @@ STYLE: dict[Any, Any] = {
     "xtick.color": "#555555",
     "ytick.color": "#555555",
 }
+# Sizes for figures that are printed at their own width.
+_PAPER: dict[Any, Any] = {
+    **STYLE,
+    "font.size": 7,
+    "axes.titlesize": 7.5,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1,
+    "lines.markersize": 4,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.handlelength": 1.5,
+}
+_DOTS_PER_INCH = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +67,21 @@ class Curve:
     high: Sequence[float] | None = None
 
 
+@contextmanager
+def paper_figure(height: float, *, width: float = COLUMN) -> Iterator[Figure]:
+    """Create a figure for a paper, with the style of studies while it is drawn.
+
+    Args:
+        height: The height in inches.
+        width: The width in inches; one column by default.
+    """
+    with mpl.rc_context(_PAPER):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
 def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
     """Plot curves in one panel, with a legend and a band for the intervals of each."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    with paper_figure(2.3) as figure:
         panel = figure.subplots()
         for place, (name, curve) in enumerate(curves.items()):
             color = COLORS[place % len(COLORS)]
@@ -67,16 +95,17 @@ def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label
         return figure
 
 
-def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
+def to_svg(figure: Figure, salt: str, *, style: dict[Any, Any] | None = None, **options: Any) -> bytes:
     """Return a figure as SVG; the same figure gives the same bytes.
 
     Args:
         figure: The figure.
         salt: The salt of the ids in the SVG.
+        style: The style of ticks, which matplotlib creates late; `STYLE` by default.
         options: Additional options of matplotlib's `savefig`.
     """
     data = io.BytesIO()
-    with mpl.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
+    with mpl.rc_context({**(style or STYLE), "svg.hashsalt": salt}), warnings.catch_warnings():
         # Text is rendered with the reader's fonts, which may contain glyphs missing from matplotlib's.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None}, **options)
@@ -97,10 +126,11 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
         OSError: A file can't be written.
     """
     png = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+    with mpl.rc_context(_PAPER):
+        figure.savefig(png, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
     written = []
-    for form, data in (("png", png.getvalue()), ("svg", to_svg(figure, path.name, dpi=150))):
+    svg = to_svg(figure, path.name, style=_PAPER, dpi=_DOTS_PER_INCH)
+    for form, data in (("png", png.getvalue()), ("svg", svg)):
         target = path.with_name(f"{path.name}.{form}")
         with atomic_write(target) as file:
             file.write(data)

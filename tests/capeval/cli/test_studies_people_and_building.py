@@ -75,10 +75,18 @@ def test_human_refuses(captions: Path) -> None:
 
 
 def test_words(captions: Path, tmp_path: Path) -> None:
-    folder, scores = tmp_path / "out", tmp_path / "scores.jsonl"
+    folder, scores, results = tmp_path / "out", tmp_path / "scores.jsonl", tmp_path / "results.json"
     scores.write_text('{"image_id": 1, "scores": {"dog": 0.9}}\n')
-    shown = output("words", captions, "--words", "6", "-k", "2", "--scores", scores, "-o", folder)
+    results.write_text(json.dumps(dict.fromkeys(CAPTIONS, "a dog")))
+    options = ("--words", "6", "-k", "2", "--tagger", "wordnet", "--label", "dog")
+    shown = output(
+        "words", captions, *options, "--scores", scores, "--results", results, "--samples", "50", "-o", folder
+    )
     assert "Precision at human recall" in shown
+    assert "Word classes: WordNet's, of frequent words in COCO captions." in shown
+    assert "95% bootstrap intervals over images (50 samples, seed 0)" in shown
+    systems = {(row["System"], row["Class"]): row for row in table(folder / "precision-at-human-recall.csv")}
+    assert (systems["results", "all"]["Used"], systems["scores", "all"]["Used"]) == ("2", "")
     words = {row["Word"]: row for row in table(folder / "words.csv")}
     assert words["dog"]["Class"] == "noun"
     # Three of the five captions have "dog": if one person uses it, two of the four others do.
@@ -90,7 +98,11 @@ def test_words_refuses(captions: Path, tmp_path: Path) -> None:
     assert "at least 6 captions" in refusal("words", captions, "-k", "5")
     assert "must contain cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
     both = refusal("words", captions, "--wordnet", tmp_path, "--classes", captions)
-    assert "'--classes' can't be combined with '--wordnet'" in both
+    assert "'--classes' can't be combined with '--wordnet' or '--tagger'" in both
+    label = refusal(
+        "words", captions, "-k", "1", "--tagger", "wordnet", "--label", "zebra", "-o", tmp_path / "x"
+    )
+    assert "words to label must be among the" in label
 
 
 def test_choose(tmp_path: Path) -> None:

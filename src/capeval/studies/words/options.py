@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from capeval._internal.options import Option, check_options
+from capeval._internal.options import Level, Option, Samples, Seed, check_options
 
 __all__ = ["WordsOptions"]
 
@@ -22,6 +22,9 @@ class WordsOptions:
     references: Annotated[
         int, Option("--references", "-k", min=1, help="Largest number of references; all from 1 are used.")
     ] = 4
+    samples: Samples = 1000
+    level: Level = 0.95
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         check_options(self)
