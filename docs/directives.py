@@ -27,7 +27,8 @@ from capeval_server.annotation.task_types import TASKS
 
 # Common modules of the studies; their public names are documented with the package.
 PARTS = re.compile(
-    r"^(compute|options|command|abstract50s|agreement|counts|figure|intervals|system_words|tagging)$|report$"
+    r"^(compute|options|command|abstract50s|agreement|counts|curves|figure|halves|intervals|observations|pairs"
+    r"|system_wins|system_words|tagging)$|report$"
 )
 
 

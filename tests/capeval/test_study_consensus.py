@@ -1,12 +1,14 @@
 """The consensus protocol: plans, votes, winners, agreement, and metrics against them."""
 
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from capeval import Bleu, Cider2015, Tokenizer
 from capeval.data.captions import ImageId
@@ -14,6 +16,7 @@ from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preference
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.formats.judgments.plans import Pair, Plan, get_plan_paths, load_plan, write_plan
 from capeval.metrics.rouge import RougeN
+from capeval.scoring.intervals import wilson_interval
 from capeval.studies.consensus import (
     ConsensusOptions,
     accuracy_by_references,
@@ -27,6 +30,7 @@ from capeval.studies.plan import PlanOptions, majority, plan_pairs, plan_triplet
 from capeval.studies.shared.accuracy import accuracy, combine_draws, compute_accuracy_by_class
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.pair_scores import PairScorer
+from capeval.studies.shared.ties import HumanTies, TieRules, Ties
 from capeval.studies.shared.words import ComparedMetric, add_document_frequencies, stem_texts
 
 HUMAN: dict[ImageId, list[str]] = {i: [f"a dog {i}", f"the dog {i}", f"one dog {i}"] for i in range(6)}
@@ -203,24 +207,83 @@ def test_votes_become_winners() -> None:
         winners([[1], []])
 
 
-def test_accuracy_and_its_ties() -> None:
-    predicted, truth = np.array([0.5, -0.1, 0.0, 0.2]), np.array([1, 1, 1, 0])
-    first = accuracy(predicted, truth, ties="first")
-    assert (first.value, first.pairs, first.tied, first.truth_tied) == (0.75, 4, 1, 1)
-    assert accuracy(predicted, truth, ties="half").value == 0.5
-    # Wilson's interval of 15 in 20, from his formula by hand: 0.5313 to 0.8881.
-    wide = accuracy(np.array([1.0] * 15 + [-1.0] * 5), np.ones(20), ties="first")
-    assert wide.low == pytest.approx(0.5313, abs=1e-4)
-    assert wide.high == pytest.approx(0.8881, abs=1e-4)
-    with pytest.raises(OptionError, match="must be one of first, half"):
-        accuracy(predicted, truth, ties="none")  # type: ignore[arg-type]
+# The metric is right, wrong, tied (twice), right, and right or tied without a human winner.
+PREDICTED = np.array([0.5, -0.1, 0.0, 0.0, -0.2, 0.2, 0.0])
+PEOPLE = np.array([1, 1, 1, -1, -1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("ties", "human_ties", "value", "from_ties", "pairs", "tied"),
+    [
+        ("wrong", "exclude", 2 / 5, 0, 5, 2),
+        ("half", "exclude", 3 / 5, 1 / 5, 5, 2),
+        ("first", "exclude", 3 / 5, 1 / 5, 5, 2),
+        # Without a human winner, a decided pair counts half, and a tie counts according to its own rule.
+        ("wrong", "half", 2.5 / 7, 0, 7, 3),
+        ("half", "half", 4 / 7, 1.5 / 7, 7, 3),
+        ("first", "half", 4 / 7, 1.5 / 7, 7, 3),
+    ],
+)
+def test_accuracy_by_tie_rule(
+    ties: Ties, human_ties: HumanTies, value: float, from_ties: float, pairs: int, tied: int
+) -> None:
+    found = accuracy(PREDICTED, PEOPLE, TieRules(ties=ties, human_ties=human_ties))
+    assert (found.value, found.from_ties) == pytest.approx((value, from_ties))
+    assert (found.pairs, found.tied, found.truth_tied) == (pairs, tied, 2)
+    assert (found.low, found.high) == wilson_interval(found.value, pairs)
+
+
+def test_the_default_is_the_definition_of_the_paper() -> None:
+    # Section 3: a metric is correct if it chooses the winner of people. A tie chooses none.
+    assert TieRules() == TieRules(ties="wrong", human_ties="exclude")
+    decided = PEOPLE != 0
+    assert accuracy(PREDICTED, PEOPLE).value == np.mean(np.sign(PREDICTED) == PEOPLE, where=decided)
+
+
+def test_random_ties_are_seeded_coin_tosses_around_half() -> None:
+    rng = np.random.default_rng(0)
+    predicted, truth = rng.integers(-1, 2, 2_000), rng.choice([-1, 1], 2_000)
+    values = [accuracy(predicted, truth, TieRules(ties="random", seed=seed)).value for seed in range(50)]
+    half = accuracy(predicted, truth, TieRules(ties="half")).value
+    assert np.mean(values) == pytest.approx(half, abs=0.003)
+    assert len(set(values)) > 10
+    assert values[0] == accuracy(predicted, truth, TieRules(ties="random", seed=0)).value
+    # A pair has the same toss in its class and in all pairs.
+    kinds = ["HC"] * 1_000 + ["MM"] * 1_000
+    classes = compute_accuracy_by_class(predicted, truth, kinds, TieRules(ties="random"))
+    assert (classes["HC"].value + classes["MM"].value) / 2 == pytest.approx(classes["all"].value)
+
+
+def test_wrong_tie_rules_are_named() -> None:
+    with pytest.raises(OptionError, match="'ties' must be one of wrong, half, first, random"):
+        TieRules(ties="none")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'human_ties' must be one of exclude, half"):
+        TieRules(human_ties="first")  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="of equal length"):
-        accuracy(predicted, truth[:2], ties="first")
-    classes = compute_accuracy_by_class(predicted, truth, ["HI", "HC", "HC", None], ties="first")
-    assert list(classes) == ["HC", "HI", "all"]
-    assert [classes[kind].value for kind in classes] == [0.5, 1.0, 0.75]
+        accuracy(PREDICTED, PEOPLE[:2])
     with pytest.raises(MismatchError, match="a class for each"):
-        compute_accuracy_by_class(predicted, truth, ["HC"], ties="first")
+        compute_accuracy_by_class(PREDICTED, PEOPLE, ["HC"])
+
+
+def test_a_class_without_a_human_winner_has_no_accuracy() -> None:
+    kinds = ["HI", "HI", "HC", "HC", "HC", "XX", "XX"]
+    classes = compute_accuracy_by_class(PREDICTED, PEOPLE, [*kinds[:6], None])
+    assert list(classes) == ["HC", "HI", "XX", "all"]
+    assert [round(classes[kind].value, 3) for kind in ("HC", "HI", "all")] == [0.333, 0.5, 0.4]
+    assert math.isnan(classes["XX"].value)
+    assert (classes["XX"].pairs, classes["XX"].truth_tied) == (0, 1)
+    draws = combine_draws([classes["XX"], classes["HI"]])
+    assert (draws.mean, draws.pairs, draws.draws) == (0.5, 2, 2)
+    assert math.isnan(combine_draws([classes["XX"]]).low)
+
+
+def test_wilson_intervals_agree_with_scipy() -> None:
+    rng = np.random.default_rng(1)
+    for pairs in (1, 7, 30, 400):
+        predicted = rng.choice([-1, 1], pairs)
+        found = accuracy(predicted, np.ones(pairs))
+        expected = binomtest(int((predicted == 1).sum()), pairs).proportion_ci(method="wilson")
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_wins_and_their_correlation() -> None:
@@ -302,9 +365,7 @@ def test_fewer_references_are_drawn_from_more() -> None:
 
 def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
     truth = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
-    parts = [
-        accuracy(np.array([1] * right + [-1] * (10 - right)), truth, ties="first") for right in (9, 7, 8)
-    ]
+    parts = [accuracy(np.array([1] * right + [-1] * (10 - right)), truth) for right in (9, 7, 8)]
     made = combine_draws(parts)
     # The interval is Wilson's for 8 of 10, however many draws that is the mean of.
     assert [made.mean, made.pairs, made.draws] == pytest.approx([0.8, 10, 3])
@@ -312,8 +373,6 @@ def test_intervals_over_pairs_and_spread_over_draws_are_two_things() -> None:
     assert (made.lowest, made.highest) == (0.7, 0.9)
     with pytest.raises(MismatchError, match="at least one draw"):
         combine_draws([])
-    with pytest.raises(MismatchError, match="the same number of pairs"):
-        combine_draws([parts[0], accuracy(truth[:4], truth[:4], ties="first")])
 
 
 def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None:
@@ -333,7 +392,6 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
                 accuracy(
                     scorer.differences(scorer.draw(count, seed=seed))["ROUGE-1"][rows],
                     truth[rows],
-                    ties="first",
                 )
                 for seed in (3, 4)
             ]
@@ -379,16 +437,13 @@ def test_scorer_says_what_is_wrong() -> None:
 def test_halves_predict_each_other() -> None:
     votes = (1,) * 6
     agreed = [replace(pair, references=pair.references * 3, votes=votes) for pair in PAIRS]
-    found = split_half(
-        PairScorer(agreed, [ComparedMetric(metric=RougeN(n=1), stem=True)]), seed=2, ties="first"
-    )
+    found = split_half(PairScorer(agreed, [ComparedMetric(metric=RougeN(n=1), stem=True)]), seed=2)
     assert found.humans.value == 1.0
     assert found.metrics["ROUGE-1"].pairs == 2
     with pytest.raises(MismatchError, match="pair 0 must have a vote"):
         split_half(
             PairScorer([replace(PAIRS[0], votes=(1,))], [ComparedMetric(metric=RougeN())]),
             seed=0,
-            ties="first",
         )
 
 

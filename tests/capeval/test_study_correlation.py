@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from capeval import CiderD
 from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
 from capeval.formats.judgments.ratings import Ratings, load_ratings
+from capeval.scoring.intervals import correct_p_value
 from capeval.studies.correlation import CorrelationOptions, RatedScores, correlate, score_ratings
 from capeval.studies.correlation.report import correlation_table, difference_table, dots
 from capeval.studies.shared.coefficients import COEFFICIENTS, coefficients
+from capeval.studies.shared.system_intervals import compute_system_interval
 
 REFERENCES = {
     "a": ["a dog runs on the grass", "the dog is running outside"],
@@ -90,6 +93,70 @@ def test_coefficients_are_those_of_their_definitions(pairs: list[tuple[int, int]
         assert found[name] == pytest.approx(expected[name], abs=1e-12), name
 
 
+@given(OBSERVATIONS)
+def test_coefficients_agree_with_scipy(pairs: list[tuple[int, int]]) -> None:
+    x, y = zip(*pairs, strict=True)
+    found = coefficients(np.array(x, dtype=float), np.array(y, dtype=float))
+    expected = {
+        "tau-b": stats.kendalltau(x, y, variant="b").statistic,
+        "tau-c": stats.kendalltau(x, y, variant="c").statistic,
+        "Spearman": stats.spearmanr(x, y).statistic,
+        "Pearson": stats.pearsonr(x, y).statistic,
+    }
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-12), name
+
+
+def test_coefficients_of_random_scores_agree_with_scipy() -> None:
+    rng = np.random.default_rng(7)
+    for count in (4, 50, 1_000):
+        x, y = rng.standard_normal((2, count))
+        found = coefficients(x, x + y)
+        for name, value in {
+            "tau-b": stats.kendalltau(x, x + y).statistic,
+            "tau-c": stats.kendalltau(x, x + y, variant="c").statistic,
+            "Spearman": stats.spearmanr(x, x + y).statistic,
+            "Pearson": stats.pearsonr(x, x + y).statistic,
+        }.items():
+            assert found[name] == pytest.approx(value, abs=1e-10), name
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_fisher_intervals_agree_with_scipy(level: float) -> None:
+    rng = np.random.default_rng(2)
+    for systems in (4, 5, 17, 100):
+        x, y = rng.standard_normal((2, systems))
+        expected = stats.pearsonr(x, x + y).confidence_interval(confidence_level=level)
+        r = coefficients(x, x + y)["Pearson"]
+        found = compute_system_interval("Pearson", r, systems, level=level)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_rank_intervals_by_hand() -> None:
+    # Without the exchange of two neighbors: 0.6 +- 1.96 standard errors, on the scale of atanh.
+    spearman = compute_system_interval("Spearman", 0.6, 50)
+    shift, error = 12 / (50 * 2499), math.sqrt((1 + 0.18) / 47)
+    assert spearman.low == pytest.approx(math.tanh(math.atanh(0.6 - shift) - 1.959964 * error), abs=1e-6)
+    assert spearman.high == pytest.approx(math.tanh(math.atanh(0.6 + shift) + 1.959964 * error), abs=1e-6)
+    kendall = compute_system_interval("tau-b", 0.6, 50)
+    shift, error = 4 / (50 * 49), math.sqrt(0.437 / 46)
+    assert kendall.low == pytest.approx(math.tanh(math.atanh(0.6 - shift) - 1.959964 * error), abs=1e-6)
+    accuracy = compute_system_interval("accuracy", 0.8, 50)
+    assert (accuracy.low, accuracy.high) == pytest.approx(((1 + kendall.low) / 2, (1 + kendall.high) / 2))
+
+
+@pytest.mark.parametrize("coefficient", ["tau-b", "tau-c", "Spearman", "accuracy"])
+@pytest.mark.parametrize("systems", [4, 5, 17])
+def test_perfect_agreement_has_an_interval_with_a_width(coefficient: str, systems: int) -> None:
+    found = compute_system_interval(coefficient, 1.0, systems)
+    assert found.low < found.high == 1.0
+    worst = 0.0 if coefficient == "accuracy" else -1.0
+    opposite = compute_system_interval(coefficient, worst, systems)
+    assert worst == opposite.low < opposite.high
+    with pytest.raises(OptionError, match="'coefficient' must be one of"):
+        compute_system_interval("tau", 1.0, systems)
+
+
 def test_coefficients_by_hand() -> None:
     # Of six pairs, (1,2) and (2,2) tie in the rating; four are in order, one is not.
     found = coefficients(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 1.0, 5.0]))
@@ -153,9 +220,10 @@ def test_missing_ratings_do_not_count() -> None:
     assert found.values["BLEU-1"]["tau-b"].score == pytest.approx(expected["tau-b"], abs=1e-15)
 
 
-def test_systems_are_corpora() -> None:
+def test_system_level_correlates_corpus_scores() -> None:
     scored = rated()
-    found = correlate(scored, CorrelationOptions(samples=50), level="system")
+    found = correlate(scored, CorrelationOptions(samples=50, system_intervals="images"), level="system")
+    assert (found.units, found.unit_count) == ("images", 4)
     assert found.observations == 3
     names = np.array(scored.ratings.systems)
     corpus, people = [], []
@@ -166,6 +234,62 @@ def test_systems_are_corpora() -> None:
     expected = coefficients(np.array(corpus), np.array(people).round(9))
     for name in COEFFICIENTS:
         assert found.values["BLEU-1"][name].score == pytest.approx(expected[name], abs=1e-12)
+
+
+def many_systems(systems: int) -> RatedScores:
+    """Return captions of each system for the four images, worse from system to system."""
+    rows = []
+    for place in range(systems):
+        for image, caption in (("a", "a dog runs on grass"), ("b", "cats on a bed"), ("c", "a red bus")):
+            # Every third system breaks the order.
+            words = " ".join(["thing"] * (place + (3 if place % 3 else 0)))
+            rows.append((image, f"{caption} {words}", f"system {place:02}", [20 - place]))
+    return score_ratings(REFERENCES, ratings(rows), ["BLEU-1", "ROUGE-L"])
+
+
+def test_system_level_intervals_are_over_systems_by_default() -> None:
+    found = correlate(many_systems(8), CorrelationOptions(samples=50), level="system")
+    assert (found.units, found.unit_count, found.observations) == ("systems", 8, 8)
+    for name, interval in found.values["ROUGE-L"].items():
+        assert interval == compute_system_interval(name, interval.score, 8)
+    table = correlation_table(found)
+    assert table.notes[0] == (
+        "In brackets: 95% Fieller intervals over systems; 95% Bonett-Wright intervals over systems;"
+        " 95% Fisher intervals over systems."
+    )
+    # Intervals over images have the same scores, and do not know that the systems vary.
+    images = correlate(
+        many_systems(8), CorrelationOptions(samples=50, system_intervals="images"), level="system"
+    )
+    for name in COEFFICIENTS:
+        assert images.values["ROUGE-L"][name].score == found.values["ROUGE-L"][name].score
+    assert correlation_table(images).notes[0].startswith("In brackets: 95% bootstrap intervals over images")
+
+
+def test_tests_at_system_level_resample_systems() -> None:
+    found = correlate(many_systems(8), CorrelationOptions(samples=200), level="system")
+    compared = found.compare("ROUGE-L", "BLEU-1")["tau-b"]
+    # The smallest p-value for 200 samples, corrected for 8 systems.
+    assert compared.smallest_p_value == pytest.approx(correct_p_value(2 / 201, 8))
+    notes = difference_table(found, {("ROUGE-L", "BLEU-1"): found.compare("ROUGE-L", "BLEU-1")}).notes
+    assert notes[0].startswith(
+        "Intervals and p-values: paired bootstrap of the 8 systems (200 samples, seed 0)"
+    )
+
+
+def test_fewer_than_four_systems_have_no_interval_and_no_test() -> None:
+    found = correlate(rated(), CorrelationOptions(samples=50), level="system")
+    assert found.unit_count == 3
+    for interval in found.values["BLEU-1"].values():
+        assert math.isnan(interval.low)
+    table = correlation_table(found)
+    assert table.notes[0] == "With fewer than 4 systems, coefficients have no intervals or tests."
+    assert table.rows[0][1].low is None
+    compared = found.compare("BLEU-1", "CIDEr-D")
+    assert all(math.isnan(each.p_value) for each in compared.values())
+    differences = difference_table(found, {("BLEU-1", "CIDEr-D"): compared})
+    assert differences.notes[-1] == "With fewer than 4 systems, there is no test."
+    assert [cell.low for cell in differences.rows[0]] == [None] * 6
 
 
 def test_intervals_are_seeded_and_hold_the_score() -> None:
@@ -292,11 +416,18 @@ def test_wrong_csv_is_named(tmp_path: Path, text: str, message: str) -> None:
 def test_tables_and_figure() -> None:
     found = correlate(rated(), CorrelationOptions(samples=50))
     table = correlation_table(found)
-    assert table.columns == ("Metric", *COEFFICIENTS)
+    assert table.columns == ("Metric", *COEFFICIENTS, "Intervals over")
+    assert {row[-1].value for row in table.rows} == {"images"}
+    assert table.notes[0] == "In brackets: 95% bootstrap intervals over images (50 samples, seed 0)."
+    assert "accuracy: equal scores count half" in table.notes[1].lower()
     assert [row[0].value for row in table.rows] == ["BLEU-1", "CIDEr-D"]
     for column, name in enumerate(COEFFICIENTS, 1):
         best = max(found.values, key=lambda metric: found.values[metric][name].score)
         assert [row[0].value for row in table.rows if row[column].best] == [best]
-    differences = difference_table({("BLEU-1", "CIDEr-D"): found.compare("BLEU-1", "CIDEr-D")})
+    differences = difference_table(found, {("BLEU-1", "CIDEr-D"): found.compare("BLEU-1", "CIDEr-D")})
     assert len(differences.rows) == len(COEFFICIENTS)
+    assert differences.notes == (
+        "Intervals and p-values: paired bootstrap of the 4 images (50 samples, seed 0),"
+        " corrected for their number.",
+    )
     assert len(dots(found, "title").axes) == len(COEFFICIENTS)

@@ -116,7 +116,38 @@ def test_pascal_shows_both_kinds_of_judgment(pascal: Path) -> None:
     for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
         assert title in shown
     assert "ties by people (pairwise)" in shown
+    assert "Ties (half): a metric's tie counts as half correct." in shown
+    assert "In brackets: 95% Fisher intervals over systems." not in shown
+    assert "With fewer than 4 systems, coefficients have no intervals or tests." in shown
     assert (pascal / "out" / "wins.svg").exists()
+
+
+def test_ties_are_named_in_every_table(abstract: Path) -> None:
+    out = abstract / "out"
+    shown = study("consensus", abstract, "--counts", "1", "--draws", 1, "-o", out)
+    assert shown.count("Ties (wrong): a metric's tie counts as incorrect.") == 4
+    assert shown.count("Human ties (exclude): pairs without a human winner are excluded.") == 5
+    for name in ("accuracy", "human-performance", "accuracy-by-references", "lowest-and-highest-draw"):
+        with (out / f"{name}.csv").open(encoding="utf-8") as file:
+            row = next(csv.DictReader(file))
+        assert (row["Ties"], row["Human ties"]) == ("wrong", "exclude"), name
+    accuracies = {}
+    for ties in ("wrong", "half", "first", "random"):
+        study("consensus", abstract, "--ties", ties, "--human-ties", "half", "--draws", 1, "-o", out)
+        with (out / "accuracy.csv").open(encoding="utf-8") as file:
+            rows = {row["Metric"]: row for row in csv.DictReader(file)}
+        assert (rows["BLEU-1"]["Ties"], rows["BLEU-1"]["Human ties"]) == (ties, "half")
+        accuracies[ties] = {
+            name: (float(row["all"]), float(row["From ties"])) for name, row in rows.items() if row["all"]
+        }
+    for values in accuracies.values():
+        for name, (value, from_ties) in values.items():
+            # Without its ties, a metric has the same accuracy under every rule.
+            assert value - from_ties == pytest.approx(accuracies["wrong"][name][0])
+    assert {from_ties for _, from_ties in accuracies["wrong"].values()} == {0.0}
+    refused = RUN.invoke(app, ["study", "consensus", str(abstract), "--human-ties", "first"])
+    assert refused.exit_code == 2
+    assert "'exclude', 'half'" in refused.output
 
 
 def test_ranking_shows_an_image(tmp_path: Path) -> None:
@@ -226,7 +257,7 @@ def test_answers_make_winners(tmp_path: Path) -> None:
     with (tmp_path / "out" / "agreement.csv").open(encoding="utf-8", newline="") as file:
         agreement = {row["Class"]: row for row in csv.DictReader(file)}
     assert agreement["all"]["Tied triplets"] == "1"
-    assert (agreement["HC"]["Answers"], agreement["HM"]["Alpha"]) == ("5", "")
+    assert (agreement["HC"]["Answers"], agreement["HM"]["Alpha (nominal)"]) == ("5", "")
     for text, message in (
         (
             "triplet,choice\n0,left\n1,left\n",
@@ -283,7 +314,8 @@ def test_pairwise_votes_make_winners(tmp_path: Path) -> None:
     ]
     # The questions are the pairs, so the table has no triplets.
     header, *rows = (out / "agreement.csv").read_text(encoding="utf-8").splitlines()
-    assert header == '"Class","Pairs","Tied pairs","Answers","Alpha"'
+    alpha = '"Alpha (nominal)","Alpha (nominal) low","Alpha (nominal) high"'
+    assert header == f'"Class","Pairs","Tied pairs","Answers",{alpha}'
     assert [row.split(",")[:4] for row in rows] == [
         ['"HC"', "1", "0", "4"],
         ['"HM"', "1", "0", "2"],

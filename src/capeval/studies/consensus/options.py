@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from capeval._internal.options import Option, Seed, check_options
-from capeval.studies.shared.ties import Ties
+from capeval.studies.shared.ties import HumanTies, TieRules, Ties
 
 __all__ = ["ConsensusOptions"]
 
@@ -24,9 +24,14 @@ class ConsensusOptions:
         Option(help="Comma-separated numbers of references for the curve.", show_default="no curve"),
     ] = ()
     draws: Annotated[int, Option(min=1, help="Number of random draws of references, or of halves.")] = 3
-    ties: Annotated[Ties, Option(help="Count a tie as a win of the first candidate, or as half a win.")] = (
-        "first"
-    )
+    ties: Annotated[
+        Ties,
+        Option(help="Count a metric's tie as wrong, half correct or the first candidate, or toss a coin."),
+    ] = "wrong"
+    human_ties: Annotated[
+        HumanTies,
+        Option(help="Exclude pairs without a human winner, or count any choice on them as half correct."),
+    ] = "exclude"
     words: Annotated[
         Literal["paper", "default"],
         Option(help="Use stems and punctuation as in the CIDEr paper, or each metric's default."),
@@ -35,3 +40,8 @@ class ConsensusOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    @property
+    def tie_rules(self) -> TieRules:
+        """The rules for ties of metrics and people."""
+        return TieRules(ties=self.ties, human_ties=self.human_ties, seed=self.seed)

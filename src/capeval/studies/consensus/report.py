@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,10 @@ from capeval.datasets.published import ABSTRACT50S_ACCURACY
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
+from capeval.studies.judging.report import create_alpha_cell
 from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
+from capeval.studies.shared.system_intervals import build_interval_cell, list_interval_notes
+from capeval.studies.shared.ties import TieRules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,29 +28,33 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_curves", "report", "win_bars"]
 
+_RULES = ("Ties", "Human ties")
+_INTERVALS = "Accuracy in percent. In brackets: 95% Wilson intervals over pairs."
+_DRAWS = "Accuracy in percent. In brackets: the lowest and the highest draw of the references."
+
 
 def report(study: ConsensusStudy) -> StudyReport:
     """Return the tables of a study, and its figures of wins and curves, if any."""
-    one = len(study.accuracy) == 1
+    one, rules, published = len(study.accuracy) == 1, study.options.tie_rules, _get_published(study)
     tables = {
-        "accuracy" if one else f"accuracy-{judgment}": _build_accuracy_table(metrics, _get_published(study))
+        "accuracy" if one else f"accuracy-{judgment}": _build_accuracy_table(metrics, rules, published)
         for judgment, metrics in study.accuracy.items()
     }
     tables["pairs-without-a-winner"] = _build_tie_table(study)
     figures: dict[str, Callable[[], Figure]] = {}
     if study.human:
-        tables["human-performance"] = _build_human_table(study.human)
+        tables["human-performance"] = _build_human_table(study.human, rules)
     if study.agreement:
-        tables["agreement"] = _build_agreement_table(study.agreement)
+        tables["agreement"] = _build_agreement_table(study.agreement, rules)
     if study.wins:
         tables["wins"] = _build_win_table(study.wins, next(iter(study.accuracy)))
         figures["wins"] = partial(win_bars, study.wins)
     if study.by_references:
         curves, counts = study.by_references, study.options.counts
-        tables["accuracy-by-references"] = _build_curve_table(curves, counts, lambda one: (one.low, one.high))
-        tables["lowest-and-highest-draw"] = _build_curve_table(
-            curves, counts, lambda one: (one.lowest, one.highest)
-        )
+        of_pairs = _build_curve_table(curves, counts, rules, lambda one: (one.low, one.high))
+        of_draws = _build_curve_table(curves, counts, rules, lambda one: (one.lowest, one.highest))
+        tables["accuracy-by-references"] = replace(of_pairs, notes=(_INTERVALS, *rules.notes))
+        tables["lowest-and-highest-draw"] = replace(of_draws, notes=(_DRAWS, *rules.notes))
         figures["accuracy-by-references"] = partial(accuracy_curves, curves, counts)
     return StudyReport(tables=tables, figures=figures)
 
@@ -59,17 +67,31 @@ def _get_published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
 
 
 def _build_accuracy_table(
-    metrics: Mapping[str, Mapping[str, Accuracy]], published: Mapping[str, Mapping[str, float]]
+    metrics: Mapping[str, Mapping[str, Accuracy]],
+    rules: TieRules,
+    published: Mapping[str, Mapping[str, float]],
 ) -> Grid:
     classes = tuple(next(iter(metrics.values())))
     rows = [
-        (Cell(value=name), *(_format_percent(of_class[kind]) for kind in classes))
+        (
+            Cell(value=name),
+            *(_format_percent(of_class[kind]) for kind in classes),
+            Cell(value=100 * of_class["all"].from_ties, digits=1),
+            *_build_rule_cells(rules),
+        )
         for name, of_class in metrics.items()
     ]
     for name, values in published.items():
         cells = (Cell(value=values.get(kind), digits=1) for kind in classes)
-        rows.append((Cell(value=f"{name} (paper)"), *cells))
-    return Grid(columns=("Metric", *classes), rows=tuple(rows))
+        rows.append((Cell(value=f"{name} (paper)"), *cells, *[Cell(value=None)] * 3))
+    notes = (_INTERVALS, "From ties: points of the accuracy on all pairs that are due to a metric's ties.")
+    return Grid(
+        columns=("Metric", *classes, "From ties", *_RULES), rows=tuple(rows), notes=(*notes, *rules.notes)
+    )
+
+
+def _build_rule_cells(rules: TieRules) -> tuple[Cell, Cell]:
+    return Cell(value=rules.ties), Cell(value=rules.human_ties)
 
 
 def _format_percent(accuracy: Accuracy) -> Cell:
@@ -80,7 +102,7 @@ def _build_tie_table(study: ConsensusStudy) -> Grid:
     """Return the number of pairs without a winner, by people and by each metric."""
     metrics = next(iter(study.accuracy.values()))
     classes = next(iter(metrics.values()))
-    counts = {"pairs": [accuracy.pairs for accuracy in classes.values()]}
+    counts = {"counted pairs": [accuracy.pairs for accuracy in classes.values()]}
     for judgment, judged in study.accuracy.items():
         people = "people" if len(study.accuracy) == 1 else f"people ({judgment})"
         of_class = next(iter(judged.values()))
@@ -88,26 +110,34 @@ def _build_tie_table(study: ConsensusStudy) -> Grid:
     for metric, of_class in metrics.items():
         counts[f"ties by {metric}"] = [accuracy.tied for accuracy in of_class.values()]
     rows = tuple((Cell(value=name), *(Cell(value=count) for count in row)) for name, row in counts.items())
-    return Grid(columns=("Number of", *classes), rows=rows)
+    return Grid(columns=("Number of", *classes), rows=rows, notes=study.options.tie_rules.notes[1:])
 
 
-def _build_human_table(predictors: Mapping[str, AccuracyOverDraws]) -> Grid:
+def _build_human_table(predictors: Mapping[str, AccuracyOverDraws], rules: TieRules) -> Grid:
     """Return the accuracy of people and metrics with half of the references."""
     rows = []
     for name, one in predictors.items():
         mean = Cell(value=100 * one.mean, low=100 * one.low, high=100 * one.high, digits=1)
         draws = (Cell(value=100 * end, digits=1) for end in (one.lowest, one.highest))
-        rows.append((Cell(value=name), mean, *draws))
-    return Grid(columns=("Predictor", "Mean", "Lowest draw", "Highest draw"), rows=tuple(rows))
+        rows.append((Cell(value=name), mean, *draws, Cell(value=one.pairs), *_build_rule_cells(rules)))
+    columns = ("Predictor", "Mean", "Lowest draw", "Highest draw", "Pairs", *_RULES)
+    return Grid(columns=columns, rows=tuple(rows), notes=(_INTERVALS, *rules.notes))
 
 
-def _build_agreement_table(classes: Mapping[str, ClassAgreement]) -> Grid:
+def _build_agreement_table(classes: Mapping[str, ClassAgreement], rules: TieRules) -> Grid:
     """Return the agreement between judgments, and between people, by class."""
     rows = tuple(
-        (Cell(value=kind), _format_percent(agreement.same), Cell(value=agreement.alpha))
+        (
+            Cell(value=kind),
+            _format_percent(agreement.same),
+            create_alpha_cell(agreement.alpha),
+            Cell(value=rules.human_ties),
+        )
         for kind, agreement in classes.items()
     )
-    return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=rows)
+    alphas = {agreement.alpha.note for agreement in classes.values() if agreement.alpha is not None}
+    columns = ("Class", "Consensus = pairwise", "Alpha of pairwise votes (nominal)", "Human ties")
+    return Grid(columns=columns, rows=rows, notes=(_INTERVALS, *sorted(alphas), rules.notes[1]))
 
 
 def _build_win_table(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
@@ -115,11 +145,17 @@ def _build_win_table(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
         (
             Cell(value=name),
             *(Cell(value=fraction) for fraction in won.fractions.values()),
-            Cell(value=won.correlation),
+            *([Cell(value=None)] if won.correlation is None else [build_interval_cell(won.correlation)]),
         )
         for name, won in wins.items()
     )
-    return Grid(columns=("Chosen by", *_list_systems(wins), f"Pearson with {judgment}"), rows=rows)
+    systems = _list_systems(wins)
+    found = [won.correlation for won in wins.values() if won.correlation is not None]
+    return Grid(
+        columns=("Chosen by", *systems, f"Pearson with {judgment}"),
+        rows=rows,
+        notes=("A tie, of a metric or of people, is half a win.", *list_interval_notes(found)),
+    )
 
 
 def _list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
@@ -129,6 +165,7 @@ def _list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
 def _build_curve_table(
     curves: Mapping[str, Mapping[str, Sequence[AccuracyOverDraws]]],
     counts: Sequence[int],
+    rules: TieRules,
     ends: Callable[[AccuracyOverDraws], tuple[float, float]],
 ) -> Grid:
     """Return the means, with the ends of their intervals or draws."""
@@ -140,9 +177,10 @@ def _build_curve_table(
                 Cell(value=100 * one.mean, low=100 * ends(one)[0], high=100 * ends(one)[1], digits=1)
                 for one in points
             ]
-            rows.append((Cell(value=kind), Cell(value=points[0].pairs), Cell(value=count), *cells))
+            start = (Cell(value=kind), Cell(value=points[0].pairs), Cell(value=count))
+            rows.append((*start, *cells, *_build_rule_cells(rules)))
     names = next(iter(curves.values()))
-    return Grid(columns=("Class", "Pairs", "References", *names), rows=tuple(rows))
+    return Grid(columns=("Class", "Pairs", "References", *names, *_RULES), rows=tuple(rows))
 
 
 def accuracy_curves(

@@ -68,7 +68,7 @@ def run(
     if results:
         if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
-        correlations = _correlate_results(references, ratings, results, ready, reading)
+        correlations = _correlate_results(references, ratings, results, ready, reading, options.level)
         write_study_report(report_of_systems(correlations), output)
         return
     with Steps(4) as steps:
@@ -89,6 +89,7 @@ def _correlate_results(
     results: Sequence[Path],
     metrics: Sequence[Metric],
     reading: InputOptions,
+    level: float,
 ) -> tuple[SystemCorrelation, ...]:
     """Return the correlations of corpus scores with the values in human.csv."""
     from capeval.cli.toolkit.inputs import CaptionReader
@@ -107,4 +108,4 @@ def _correlate_results(
         for name, candidates in zip(systems, loaded.candidates, strict=True):
             steps.next(f"Scoring {name}")
             scores[name] = evaluator.evaluate(candidates).corpus
-    return correlate_systems(scores, judged)
+    return correlate_systems(scores, judged, level=level)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from capeval._internal.random import draw_resample_counts, make_generator
 from capeval._internal.validation import validate_choice
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray
@@ -17,8 +17,16 @@ from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
-from capeval.studies.correlation.options import CorrelationOptions, Raters
-from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, count_ratings
+from capeval.studies.correlation.observations import (
+    CaptionObservations,
+    Observations,
+    RatedScores,
+    SystemObservations,
+    resample_coefficients,
+)
+from capeval.studies.correlation.options import CorrelationOptions, Units
+from capeval.studies.shared.coefficients import COEFFICIENTS
+from capeval.studies.shared.system_intervals import FEWEST_SYSTEMS, compute_system_interval
 from capeval.studies.shared.words import check_scored
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -36,40 +44,20 @@ Level = Literal["segment", "system"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RatedScores:
-    """Captions with metric scores and human ratings, with rows as in `ratings`.
-
-    Attributes:
-        ratings: The ratings.
-        metrics: The metrics.
-        statistics: The statistics of each metric, one row per caption.
-    """
-
-    ratings: Ratings
-    metrics: tuple[Metric, ...]
-    statistics: tuple[FloatArray, ...] = field(repr=False)
-
-    @property
-    def per_caption(self) -> dict[str, FloatArray]:
-        """The score of each caption, by the score's name."""
-        return {
-            name: scores[:, place]
-            for metric, rows in zip(self.metrics, self.statistics, strict=True)
-            for scores in [metric.aggregate(rows)]
-            for place, name in enumerate(metric.names)
-        }
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Correlations:
     """Correlation of each score with the ratings.
 
     Attributes:
         level: `segment` or `system`.
         observations: The number of observations: ratings, captions or systems.
-        values: The interval of each coefficient, by score and coefficient.
-        resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All scores
-            share the same resamples.
+        units: The units that vary in intervals and tests, `images` or `systems`.
+        unit_count: The number of units.
+        seed: The seed of the resamples.
+        values: The interval of each coefficient, by score and coefficient; its ends are NaN with fewer than
+            four systems.
+        resamples: The coefficients in each bootstrap resample of the units, by score: samples by
+            coefficients. All scores share the same resamples. A coefficient is NaN if all scores or all
+            ratings of the resample are equal.
 
     Example:
         >>> import numpy as np
@@ -86,11 +74,14 @@ class Correlations:
         {'BLEU-1': -0.333, 'ROUGE-L': 0.667}
         >>> compared = correlations.compare("ROUGE-L", "BLEU-1")["tau-b"]
         >>> round(compared.difference, 3), round(compared.p_value, 3)
-        (1.0, 0.521)
+        (1.0, 0.729)
     """
 
     level: Level
     observations: int
+    units: Units
+    unit_count: int
+    seed: int
     values: Mapping[str, Mapping[str, Interval]]
     resamples: Mapping[str, FloatArray] = field(repr=False)
 
@@ -98,7 +89,7 @@ class Correlations:
         """Test whether two scores differ in their correlation, by the paired bootstrap.
 
         With d* the difference in a resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at most
-        1.
+        1, corrected for the number of units. With fewer than four systems, there is no test: p is NaN.
 
         Args:
             a: The name of a score.
@@ -118,13 +109,19 @@ class Correlations:
                 BootstrapScore(
                     name=name,
                     score=self.values[score][name].score,
-                    values=self.resamples[score][:, place],
-                    seed=self.values[score][name].seed,
+                    values=self._get_resamples(score, place),
+                    seed=self.seed,
+                    units=self.unit_count,
                 )
                 for score in (a, b)
             )
             comparisons[name] = difference(first, second, level=self.values[a][name].level)
         return comparisons
+
+    def _get_resamples(self, score: str, coefficient: int) -> FloatArray:
+        values = self.resamples[score][:, coefficient]
+        is_testable = self.units == "images" or self.unit_count >= FEWEST_SYSTEMS
+        return values if is_testable else np.full(len(values), np.nan)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -259,14 +256,17 @@ def correlate(
     *,
     level: Level = "segment",
 ) -> Correlations:
-    """Correlate scores with ratings, with percentile bootstrap intervals.
+    """Correlate scores with ratings, with confidence intervals.
 
-    The bootstrap resamples images: captions of one image share references, so they are not independent.
+    At segment level, intervals are bootstrap intervals with expanded quantiles. The bootstrap resamples
+    images: captions of one image share references, so they are not independent. At system level, intervals
+    are computed over the systems (`capeval.studies.shared.system_intervals`), or over the images like those
+    at segment level.
 
     Args:
         rated: Captions with scores and ratings.
-        options: The observations at segment level (each rating, or the mean rating of each caption), and the
-            resamples; the same seed gives the same intervals.
+        options: The observations at segment level (each rating, or the mean rating of each caption), the
+            units that vary at system level, and the resamples; the same seed gives the same intervals.
         level: `segment` correlates over captions; `system` correlates over systems, each with its corpus
             score and mean rating.
 
@@ -290,106 +290,58 @@ def correlate(
         (0.667, 1.0)
     """
     validate_choice("level", level, get_args(Level))
-    study = (
-        _SegmentCorrelation(rated, options.raters) if level == "segment" else _SystemLevelCorrelation(rated)
-    )
-    observed = study(np.ones(len(rated.ratings.image_ids)))
+    study, units, unit_of_row = _observe(rated, options, level)
+    observed = study(np.ones(len(unit_of_row)))
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
                 f"{name} must have at least two different scores, and ratings two different values"
             )
-    resamples = _resample(study, rated.ratings.image_ids, options.samples, options.seed)
+    resamples = resample_coefficients(study, unit_of_row, options.samples, options.seed)
+    count = int(unit_of_row.max()) + 1
+    if units == "images":
+        _check_resamples(resamples, count)
+    values = {}
+    for place, name in enumerate(study.names):
+        values[name] = {
+            coefficient: compute_system_interval(coefficient, score, count, level=options.level)
+            if units == "systems"
+            else BootstrapScore(
+                name=coefficient, score=score, values=column, seed=options.seed, units=count
+            ).interval(level=options.level)
+            for coefficient, score, column in zip(
+                COEFFICIENTS, observed[place].tolist(), resamples[:, place].T, strict=True
+            )
+        }
     return Correlations(
         level=level,
-        observations=study.observations,
-        values={
-            name: _compute_intervals(observed[place], resamples[:, place], options.level, options.seed)
-            for place, name in enumerate(study.names)
-        },
+        observations=study.count,
+        units=units,
+        unit_count=count,
+        seed=options.seed,
+        values=values,
         resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
     )
 
 
-def _resample(
-    study: _SegmentCorrelation | _SystemLevelCorrelation,
-    image_ids: Sequence[ImageId],
-    samples: int,
-    seed: int,
-) -> FloatArray:
-    """Return coefficients in resamples of images: samples by scores by coefficients."""
-    numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
-    image = np.array([numbers[each] for each in image_ids])
-    images = len(numbers)
-    rng = make_generator(seed)
-    resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
-    for number in range(samples):
-        resamples[number] = study(draw_resample_counts(images, rng)[image].astype(np.float64))
+def _observe(
+    rated: RatedScores, options: CorrelationOptions, level: Level
+) -> tuple[Observations | SystemObservations, Units, NDArray[np.int64]]:
+    """Return the observations, the units that vary, and the number of each row's unit."""
+    numbers = {image: number for number, image in enumerate(dict.fromkeys(rated.ratings.image_ids))}
+    images = np.array([numbers[image] for image in rated.ratings.image_ids])
+    if level == "segment":
+        return CaptionObservations(rated, options.raters), "images", images
+    systems = SystemObservations(rated)
+    if options.system_intervals == "images":
+        return systems, "images", images
+    return systems.fix(), "systems", np.arange(systems.count)
+
+
+def _check_resamples(resamples: FloatArray, images: int) -> None:
     empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
     if empty:
         raise MismatchError(
             f"{images} images are too few for intervals:"
-            f" in {empty} of {samples} resamples all ratings or all scores are equal"
+            f" in {empty} of {len(resamples)} resamples all ratings or all scores are equal"
         )
-    return resamples
-
-
-class _SegmentCorrelation:
-    """Correlations over weighted captions."""
-
-    def __init__(self, rated: RatedScores, raters: Raters) -> None:
-        ratings = rated.ratings.values
-        if raters == "mean":
-            # Rounded, so that equal means tie despite different orders of summation.
-            ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
-        self._values, self._counts = count_ratings(ratings)
-        self.observations = int(self._counts.sum())
-        scores = rated.per_caption
-        self.names = tuple(scores)
-        self._ordered = [OrderedScores(row) for row in scores.values()]
-
-    def __call__(self, weights: FloatArray) -> FloatArray:
-        counts = self._counts * weights[:, None]
-        return np.array([ordered(counts, self._values) for ordered in self._ordered])
-
-
-class _SystemLevelCorrelation:
-    """Correlations over systems with weighted captions."""
-
-    def __init__(self, rated: RatedScores) -> None:
-        if len(set(rated.ratings.systems)) < 2:
-            raise MismatchError(
-                "correlation at system level requires ratings of at least two systems"
-                f" (got {len(set(rated.ratings.systems))})"
-            )
-        names, system = np.unique(np.array(rated.ratings.systems), return_inverse=True)
-        self._members = (np.arange(len(names))[:, None] == system).astype(np.float64)
-        self._sums = np.nansum(rated.ratings.values, axis=1)
-        self._numbers = (~np.isnan(rated.ratings.values)).sum(axis=1)
-        self._rated = rated
-        self.observations = len(names)
-        self.names = tuple(name for metric in rated.metrics for name in metric.names)
-
-    def __call__(self, weights: FloatArray) -> FloatArray:
-        members = self._members * weights
-        numbers = members @ self._numbers
-        if not numbers.all():
-            return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
-        values, counts = count_ratings((members @ self._sums / numbers).round(9)[:, None])
-        scores = [
-            column
-            for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)
-            for column in metric.aggregate(members @ rows).T
-        ]
-        return np.array([OrderedScores(column)(counts, values) for column in scores])
-
-
-def _compute_intervals(
-    observed: FloatArray, resamples: FloatArray, level: float, seed: int
-) -> dict[str, Interval]:
-    return {
-        name: BootstrapScore(
-            name=name, score=float(observed[place]), values=resamples[:, place], seed=seed
-        ).interval(level=level)
-        for place, name in enumerate(COEFFICIENTS)
-    }

@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 
 from capeval._internal.options import Level, Option, Samples, Seed, check_options
 
-__all__ = ["CorrelationOptions", "FrequencySource", "Raters"]
+__all__ = ["CorrelationOptions", "FrequencySource", "Raters", "Units"]
 
 # References in which CIDEr counts: once for each rated caption, or once for each image.
 FrequencySource = Literal["ratings", "references"]
 # Correlated observations: each rating, or the mean rating of each caption.
 Raters = Literal["each", "mean"]
+# Units that vary in intervals and tests: the systems, or the images.
+Units = Literal["systems", "images"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,10 @@ class CorrelationOptions:
     raters: Annotated[Raters, Option(help="Correlate each rating, or the mean rating of each caption.")] = (
         "each"
     )
+    system_intervals: Annotated[
+        Units,
+        Option(help="Compute intervals and tests at system level over systems or images."),
+    ] = "systems"
     against: Annotated[
         str | None, Option(metavar="METRIC", help="Test every other metric against this one.")
     ] = None

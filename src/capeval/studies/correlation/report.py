@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
+from capeval.scoring.significance import format_p_value
 from capeval.studies.correlation import Correlations, CorrelationStudy
 from capeval.studies.shared.coefficients import COEFFICIENTS
+from capeval.studies.shared.system_intervals import (
+    FEWEST_SYSTEMS,
+    build_interval_cell,
+    list_interval_notes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from capeval.scoring.bootstrap import Interval
     from capeval.scoring.significance import Comparison
 
-__all__ = ["correlation_table", "difference_table", "dots", "report"]
+__all__ = [
+    "TIES_NOTE",
+    "build_coefficient_cells",
+    "correlation_table",
+    "difference_table",
+    "dots",
+    "report",
+]
+
+TIES_NOTE = (
+    "Ties: tau-b divides by the pairs without ties, and tau-c corrects for the number of different values."
+    " Accuracy: equal scores count half, and pairs with equal ratings are excluded."
+)
+"""Footnote on ties."""
 
 
 def report(study: CorrelationStudy) -> StudyReport:
@@ -24,10 +47,13 @@ def report(study: CorrelationStudy) -> StudyReport:
     tables, figures = {}, {}
     for level, correlations in study.levels.items():
         tables[f"{level}-level"] = correlation_table(correlations)
-        title = f"Correlation with ratings, {level} level ({correlations.observations:,} observations)"
+        title = (
+            f"Correlation with ratings, {level} level ({correlations.observations:,} observations;"
+            f" intervals over {correlations.units})"
+        )
         figures[f"{level}-level"] = partial(dots, correlations, title)
         if level in study.differences:
-            tables[f"{level}-level-differences"] = difference_table(study.differences[level])
+            tables[f"{level}-level-differences"] = difference_table(correlations, study.differences[level])
     return StudyReport(tables=tables, figures=figures)
 
 
@@ -43,23 +69,32 @@ def correlation_table(correlations: Correlations) -> Grid:
     rows = tuple(
         (
             Cell(value=metric),
-            *(
-                Cell(
-                    value=each.score,
-                    low=each.low,
-                    high=each.high,
-                    best=len(correlations.values) > 1 and each.score == best[name],
-                    digits=4,
-                )
-                for name, each in intervals.items()
-            ),
+            *build_coefficient_cells(intervals, best if len(correlations.values) > 1 else {}),
+            Cell(value=correlations.units),
         )
         for metric, intervals in correlations.values.items()
     )
-    return Grid(columns=("Metric", *COEFFICIENTS), rows=rows)
+    intervals = [each for row in correlations.values.values() for each in row.values()]
+    return Grid(
+        columns=("Metric", *COEFFICIENTS, "Intervals over"),
+        rows=rows,
+        notes=(*list_interval_notes(intervals), TIES_NOTE),
+    )
 
 
-def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparison]]) -> Grid:
+def build_coefficient_cells(
+    intervals: Mapping[str, Interval], best: Mapping[str, float] = MappingProxyType({})
+) -> list[Cell]:
+    """Return the cells of the coefficients of one metric."""
+    return [
+        replace(build_interval_cell(each), best=each.score == best.get(name), digits=4)
+        for name, each in intervals.items()
+    ]
+
+
+def difference_table(
+    correlations: Correlations, comparisons: Mapping[tuple[str, str], Mapping[str, Comparison]]
+) -> Grid:
     """Return each difference with its interval and p-value.
 
     There is one row per pair of scores and coefficient.
@@ -69,13 +104,28 @@ def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparis
             Cell(value=a),
             Cell(value=b),
             Cell(value=coefficient),
-            Cell(value=each.difference, low=each.low, high=each.high, digits=4),
-            Cell(value=each.p_value, digits=4),
+            _build_difference_cell(each),
+            Cell(value=each.p_value, digits=4, text="" if math.isnan(each.p_value) else format_p_value(each)),
+            Cell(value=correlations.units),
         )
         for (a, b), by_coefficient in comparisons.items()
         for coefficient, each in by_coefficient.items()
     )
-    return Grid(columns=("A", "B", "Coefficient", "A - B", "p-value"), rows=rows)
+    first = next(each for by_coefficient in comparisons.values() for each in by_coefficient.values())
+    drawn = f"({first.samples:,} samples, seed {first.seed})"
+    units = f"{correlations.unit_count:,} {correlations.units}"
+    note = f"Intervals and p-values: paired bootstrap of the {units} {drawn}, corrected for their number."
+    lacking = (
+        (f"With fewer than {FEWEST_SYSTEMS} systems, there is no test.",) if math.isnan(first.p_value) else ()
+    )
+    return Grid(
+        columns=("A", "B", "Coefficient", "A - B", "p-value", "Test over"), rows=rows, notes=(note, *lacking)
+    )
+
+
+def _build_difference_cell(each: Comparison) -> Cell:
+    ends = (None, None) if math.isnan(each.low) else (each.low, each.high)
+    return Cell(value=each.difference, low=ends[0], high=ends[1], digits=4)
 
 
 def dots(correlations: Correlations, title: str) -> Figure:

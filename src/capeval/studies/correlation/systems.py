@@ -10,7 +10,9 @@ import numpy as np
 from capeval.errors import MismatchError
 from capeval.errors.messages import format_names
 from capeval.formats.judgments.human_scores import HumanScore
+from capeval.scoring.bootstrap import Interval
 from capeval.studies.shared.coefficients import coefficients
+from capeval.studies.shared.system_intervals import compute_system_interval
 
 __all__ = ["SystemCorrelation", "correlate_systems"]
 
@@ -24,18 +26,19 @@ class SystemCorrelation:
         release: The release of judgments.
         systems: The systems with scores and values.
         without_scores: Judged systems without scores, such as people and captions of other images.
-        coefficients: The coefficients, by metric; None for a metric with the same score for all systems.
+        coefficients: The coefficients with intervals over the systems, by metric; None for a metric with the
+            same score for all systems.
     """
 
     question: str
     release: str
     systems: tuple[str, ...]
     without_scores: tuple[str, ...]
-    coefficients: Mapping[str, Mapping[str, float] | None]
+    coefficients: Mapping[str, Mapping[str, Interval] | None]
 
 
 def correlate_systems(
-    scores: Mapping[str, Mapping[str, float]], judged: Sequence[HumanScore]
+    scores: Mapping[str, Mapping[str, float]], judged: Sequence[HumanScore], *, level: float = 0.95
 ) -> tuple[SystemCorrelation, ...]:
     """Correlate corpus scores of systems with human judgments of them.
 
@@ -44,6 +47,7 @@ def correlate_systems(
     Args:
         scores: The corpus scores of each system: its scores by metric, by its name.
         judged: The human judgments of systems.
+        level: The confidence level of the intervals, between 0 and 1.
 
     Raises:
         MismatchError: A system with scores was not judged, or a question has fewer than three systems with
@@ -58,7 +62,7 @@ def correlate_systems(
         ...     for name, value in {"Human": 0.6, "transformer": 0.3, "lstm": 0.1, "template": 0.2}.items()
         ... ]
         >>> [found] = correlate_systems(scores, judged)
-        >>> round(found.coefficients["CIDEr-D"]["tau-b"], 3)  # Two of three pairs agree: (2 - 1) / 3.
+        >>> round(found.coefficients["CIDEr-D"]["tau-b"].score, 3)  # Two of three pairs agree: (2 - 1) / 3.
         0.333
         >>> found.without_scores
         ('Human',)
@@ -71,13 +75,17 @@ def correlate_systems(
     for each in judged:
         groups.setdefault((each.question, each.release), {})[each.system] = each.value
     return tuple(
-        _correlate_question(question, release, values, scores)
+        _correlate_question(question, release, values, scores, level)
         for (question, release), values in groups.items()
     )
 
 
 def _correlate_question(
-    question: str, release: str, values: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]
+    question: str,
+    release: str,
+    values: Mapping[str, float],
+    scores: Mapping[str, Mapping[str, float]],
+    level: float,
 ) -> SystemCorrelation:
     systems = tuple(name for name in values if name in scores)
     wanted = np.array([values[name] for name in systems])
@@ -86,10 +94,15 @@ def _correlate_question(
             f"{question} must have at least three systems with scores, with two different values"
             f" (got {len(systems)} systems)"
         )
-    found = {}
+    found: dict[str, dict[str, Interval] | None] = {}
     for metric in scores[systems[0]]:
         column = np.array([scores[name][metric] for name in systems])
-        found[metric] = coefficients(column, wanted) if len(set(column.tolist())) > 1 else None
+        found[metric] = None
+        if len(set(column.tolist())) > 1:
+            found[metric] = {
+                name: compute_system_interval(name, value, len(systems), level=level)
+                for name, value in coefficients(column, wanted).items()
+            }
     return SystemCorrelation(
         question=question,
         release=release,

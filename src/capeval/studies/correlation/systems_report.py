@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
+from capeval.studies.correlation.report import TIES_NOTE, build_coefficient_cells
 from capeval.studies.correlation.systems import SystemCorrelation
 from capeval.studies.shared.coefficients import COEFFICIENTS
+from capeval.studies.shared.system_intervals import list_interval_notes
 
 __all__ = ["report"]
 
@@ -20,12 +22,19 @@ def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
             Cell(value=each.release),
             Cell(value=len(each.systems)),
             Cell(value=metric),
-            *(Cell(value=None if values is None else values[name]) for name in COEFFICIENTS),
+            *([Cell(value=None)] * len(COEFFICIENTS) if values is None else build_coefficient_cells(values)),
         )
         for each in correlations
         for metric, values in each.coefficients.items()
     )
     missing = dict.fromkeys(name for each in correlations for name in each.without_scores)
-    notes = (f"Not scored, without captions: {', '.join(missing)}",) if missing else ()
+    without_scores = (f"Not scored, without captions: {', '.join(missing)}",) if missing else ()
+    intervals = [
+        interval
+        for each in correlations
+        for values in each.coefficients.values()
+        for interval in (values or {}).values()
+    ]
+    notes = (*list_interval_notes(intervals), TIES_NOTE, *without_scores)
     columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS)
     return StudyReport(tables={"system-level": Grid(columns=columns, rows=rows, notes=notes)})

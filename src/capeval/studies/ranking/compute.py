@@ -5,6 +5,7 @@ These are the experiments of the CIDEr paper, section 8 and appendices II and IV
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.rouge import RougeN
+from capeval.scoring.intervals import compute_t_quantile
 from capeval.studies.shared.words import (
     WORDS,
     ComparedMetric,
@@ -79,7 +81,7 @@ class RankCorrelation:
 
     Attributes:
         mean: The mean over images.
-        low: The lower end of the interval of that mean, at 95 % (normal approximation).
+        low: The lower end of the t interval of that mean over images, at 95 %; NaN with one image.
         high: The upper end.
         images: The number of images. Images on which a metric gives all references the same score are
             excluded.
@@ -295,8 +297,9 @@ def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCo
     )
     if not rhos.size:
         raise MismatchError("no image has references with different scores by both metrics")
-    spread = float(rhos.std(ddof=1)) if rhos.size > 1 else 0.0
-    reach = float(1.96 * spread / np.sqrt(rhos.size))
+    reach = math.nan
+    if rhos.size > 1:
+        reach = compute_t_quantile(0.025, rhos.size - 1) * float(rhos.std(ddof=1)) / math.sqrt(rhos.size)
     pooled = float(spearmanr(np.concatenate(a), np.concatenate(b)).statistic)
     mean = float(rhos.mean())
     return RankCorrelation(

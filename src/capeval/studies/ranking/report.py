@@ -47,13 +47,18 @@ def _build_correlation_table(correlations: Mapping[tuple[str, str], RankCorrelat
     rows = tuple(
         (
             Cell(value=f"{first}, {second}"),
-            Cell(value=rho.mean, low=rho.low, high=rho.high),
+            Cell(value=rho.mean, low=rho.low, high=rho.high) if rho.images > 1 else Cell(value=rho.mean),
             Cell(value=rho.all_references),
             Cell(value=RANK_CORRELATION.values.get((first, second)), digits=2),
         )
         for (first, second), rho in correlations.items()
     )
-    return Grid(columns=("Metrics", "Rho, mean over images", "Rho, all references", "Paper"), rows=rows)
+    columns = ("Metrics", "Rho, mean over images", "Rho, all references", "Paper")
+    notes = (
+        "Rho: Spearman's correlation; equal scores share their mean rank.",
+        "In brackets: 95% t intervals over images.",
+    )
+    return Grid(columns=columns, rows=rows, notes=notes)
 
 
 def _build_reference_table(ranking: Ranking, image: ImageId, top: int) -> Grid:

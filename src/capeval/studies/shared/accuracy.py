@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.validation import validate_choice
+from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.scoring.intervals import wilson_interval
-from capeval.studies.shared.ties import Ties
+from capeval.studies.shared.ties import TieRules
 
 __all__ = [
     "Accuracy",
@@ -29,12 +29,13 @@ class Accuracy:
     """Share of pairs on which a prediction and the truth agree.
 
     Attributes:
-        value: The share, from 0 to 1.
-        low: The lower end of Wilson's score interval, at 95 %.
+        value: The share, from 0 to 1; NaN if all pairs are excluded.
+        low: The lower end of Wilson's score interval over pairs, at 95 %.
         high: The upper end.
-        pairs: The number of pairs.
-        tied: The number of pairs for which the prediction is a tie.
-        truth_tied: The number of pairs without a winner.
+        pairs: The number of pairs, without excluded ones.
+        tied: The number of these pairs for which the prediction is a tie.
+        from_ties: The part of the share that is due to ties of the prediction: 0 if they count as incorrect.
+        truth_tied: The number of pairs without a human winner, including excluded ones.
     """
 
     value: float
@@ -42,39 +43,63 @@ class Accuracy:
     high: float
     pairs: int
     tied: int
+    from_ties: float
     truth_tied: int
 
 
-def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties) -> Accuracy:
-    """Return how often the sign of a prediction equals the sign of the truth.
+def accuracy(
+    predicted: NDArray[np.generic],
+    truth: NDArray[np.generic],
+    rules: TieRules = TieRules(),  # noqa: B008 - it is immutable.
+) -> Accuracy:
+    """Return how often a prediction and the truth choose the same candidate.
 
     Args:
         predicted: A number for each pair, above 0 for the first candidate: a winner, or a difference of
             scores.
         truth: The human choices, in the same form.
-        ties: `first` counts every tie, in the prediction or the truth, as a win of the first candidate, which
-            comes closest to the paper's table; `half` counts a pair with a tie in one of the two as half
-            correct.
+        rules: The rules for ties.
 
     Raises:
-        OptionError: `ties` is neither of the two.
         MismatchError: The arrays have different shapes, or there are no pairs.
+
+    Example:
+        >>> import numpy as np
+        >>> from capeval.studies.shared.accuracy import accuracy
+        >>> from capeval.studies.shared.ties import TieRules
+        >>> metric, people = np.array([0.3, 0.0, 0.2, -0.1]), np.array([1, 1, 0, -1])
+        >>> found = accuracy(metric, people)  # The metric's tie is incorrect; the third pair is excluded.
+        >>> round(found.value, 3), found.pairs, found.tied, found.truth_tied
+        (0.667, 3, 1, 1)
+        >>> half = accuracy(metric, people, TieRules(ties="half"))
+        >>> round(half.value, 3), round(half.from_ties, 3)
+        (0.833, 0.167)
     """
-    validate_choice("ties", ties, get_args(Ties))
+    _check_pairs(predicted, truth)
+    return _count(predicted, truth, rules.credits(predicted, truth))
+
+
+def _check_pairs(predicted: NDArray[np.generic], truth: NDArray[np.generic]) -> None:
     if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
         raise MismatchError(
             "predictions and truth must be one-dimensional, of equal length and not empty"
             f" (got shapes {predicted.shape} and {truth.shape})"
         )
-    signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
-    tied, truth_tied = int((signs == 0).sum()), int((wanted == 0).sum())
-    if ties == "first":
-        right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
-    else:
-        right = 1 - np.abs(signs - wanted) / 2
-    low, high = wilson_interval(float(right.mean()), right.size)
+
+
+def _count(predicted: NDArray[np.generic], truth: NDArray[np.generic], credit: FloatArray) -> Accuracy:
+    counted = ~np.isnan(credit)
+    tied, pairs = (predicted == 0) & counted, int(counted.sum())
+    value, from_ties = (float(credit[each].sum()) / pairs if pairs else math.nan for each in (counted, tied))
+    low, high = wilson_interval(value, pairs) if pairs else (math.nan, math.nan)
     return Accuracy(
-        value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
+        value=value,
+        low=low,
+        high=high,
+        pairs=pairs,
+        tied=int(tied.sum()),
+        from_ties=from_ties,
+        truth_tied=int((truth == 0).sum()),
     )
 
 
@@ -82,8 +107,7 @@ def compute_accuracy_by_class(
     predicted: NDArray[np.generic],
     truth: NDArray[np.generic],
     kinds: Sequence[str | None],
-    *,
-    ties: Ties,
+    rules: TieRules = TieRules(),  # noqa: B008 - it is immutable.
 ) -> dict[str, Accuracy]:
     """Return the accuracy on the pairs of each class, sorted by name, and on `all`.
 
@@ -92,11 +116,14 @@ def compute_accuracy_by_class(
     """
     if len(kinds) != len(truth):
         raise MismatchError(f"expected a class for each of {len(truth)} pairs (got {len(kinds)})")
+    _check_pairs(predicted, truth)
+    # All classes share one array, so that a coin toss is the same in its class and in `all`.
+    credit = rules.credits(predicted, truth)
     accuracies: dict[str, Accuracy] = {}
     for kind in sorted({kind for kind in kinds if kind is not None}):
         rows = np.array([other == kind for other in kinds])
-        accuracies[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
-    return {**accuracies, "all": accuracy(predicted, truth, ties=ties)}
+        accuracies[kind] = _count(predicted[rows], truth[rows], credit[rows])
+    return {**accuracies, "all": _count(predicted, truth, credit)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +140,7 @@ class AccuracyOverDraws:
             mean.
         lowest: The lowest accuracy of a draw.
         highest: The highest accuracy of a draw.
-        pairs: The number of pairs.
+        pairs: The number of pairs without excluded ones, in the draw with the fewest.
         draws: The number of draws.
     """
 
@@ -129,14 +156,17 @@ class AccuracyOverDraws:
 def combine_draws(parts: Sequence[Accuracy]) -> AccuracyOverDraws:
     """Combine the accuracies of several draws.
 
+    Draws in which all pairs are excluded do not count.
+
     Raises:
-        MismatchError: There are no draws, or the draws have different numbers of pairs.
+        MismatchError: There are no draws.
     """
-    if len({part.pairs for part in parts}) != 1:
-        raise MismatchError("draws must have the same number of pairs, and at least one draw is required")
-    values = [part.value for part in parts]
-    mean, pairs = fmean(values), parts[0].pairs
-    low, high = wilson_interval(mean, pairs)
+    if not parts:
+        raise MismatchError("at least one draw is required (got none)")
+    counted = [part for part in parts if part.pairs]
+    values = [part.value for part in counted] or [math.nan]
+    mean, pairs = fmean(values), min((part.pairs for part in counted), default=0)
+    low, high = wilson_interval(mean, pairs) if pairs else (math.nan, math.nan)
     return AccuracyOverDraws(
         mean=mean,
         low=low,
@@ -144,5 +174,5 @@ def combine_draws(parts: Sequence[Accuracy]) -> AccuracyOverDraws:
         lowest=min(values),
         highest=max(values),
         pairs=pairs,
-        draws=len(values),
+        draws=len(parts),
     )
