@@ -23,6 +23,7 @@ def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
             Cell(value=len(each.systems)),
             Cell(value=metric),
             *([Cell(value=None)] * len(COEFFICIENTS) if values is None else build_coefficient_cells(values)),
+            Cell(value="systems"),
         )
         for each in correlations
         for metric, values in each.coefficients.items()
@@ -36,5 +37,5 @@ def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
         for interval in (values or {}).values()
     ]
     notes = (*list_interval_notes(intervals), TIES_NOTE, *without_scores)
-    columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS)
+    columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS, "Intervals over")
     return StudyReport(tables={"system-level": Grid(columns=columns, rows=rows, notes=notes)})
