@@ -320,8 +320,8 @@ def _read_scores(content: object, entry: str) -> dict[str, float]:
 def _read_interval(content: object, entry: str) -> Interval:
     kinds = {"score": _SCORE, "low": _SCORE, "high": _SCORE, "level": _SCORE}
     row = check_row(content, entry, {**kinds, "samples": _COUNT, "seed": _COUNT})
-    numbers = {name: nan if row[name] is None else float(row[name]) for name in kinds}
-    return Interval(**numbers, samples=row["samples"], seed=row["seed"])
+    score, low, high, level = (nan if row[name] is None else float(row[name]) for name in kinds)
+    return Interval(score=score, low=low, high=high, level=level, samples=row["samples"], seed=row["seed"])
 
 
 def _iter_images(row: Mapping[str, Any]) -> Iterator[tuple[ImageId, Mapping[str, float]]]:

@@ -484,8 +484,8 @@ def test_names_of_systems_are_told_apart(files: Path) -> None:
     paths = files / "x" / "results.json", files / "y" / "results.json", files / "a.json"
     reports = json.loads(output("score", files / "references.json", *paths, "-f", "json"))
     assert [report["system"] for report in reports] == [str(paths[0]), str(paths[1]), "a"]
-    paths = [Path("x/A.JSONL.GZ"), Path("b.json.zip"), Path(".json")]
-    assert name_systems(paths) == dict(zip(["A", "b", ".json"], paths, strict=True))
+    others = [Path("x/A.JSONL.GZ"), Path("b.json.zip"), Path(".json")]
+    assert name_systems(others) == dict(zip(["A", "b", ".json"], others, strict=True))
 
 
 def test_systems_can_be_named(files: Path) -> None:

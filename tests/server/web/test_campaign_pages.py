@@ -498,9 +498,9 @@ def test_agreement_by_the_command_line(capsys: pytest.CaptureFixture[str]) -> No
         for held in assignment.assign_work(worker).assignments:
             answer(held, text if held.item.key == "0" else "a cat on a bed")
     commands.agreement(campaign.slug)
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == "images compared: 2; with too few captions: 0"
-    assert printed[1].endswith(" of 8")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "images compared: 2; with too few captions: 0"
+    assert lines[1].endswith(" of 8")
     commands.agreement(judged().slug)
     printed = capsys.readouterr().out
     # All groups have equal answers, so little is known of others.
