@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from capeval import load_candidates, load_references
 from capeval.datasets.building import Dataset, SplitPlan, build_dataset, load_plans, random_splits
-from capeval.datasets.versions import freeze, verify
+from capeval.datasets.versions import DatasetTexts, freeze, verify
 from capeval.errors import FormatError, MismatchError, OptionError
+from capeval.formats.images import load_image_fields
 
 # Five captions of training images; of test images six, and of one of these nine.
 CAPTIONS = {
@@ -82,19 +84,25 @@ def test_images_are_dealt_out() -> None:
 
 def test_a_version_has_public_and_private_parts(tmp_path: Path) -> None:
     info = {image: {"file_name": f"{image}.jpg"} for image in CAPTIONS}
-    target = freeze(built(), tmp_path, version="1.0", description="Made for a test", image_info=info)
+    texts = DatasetTexts(title="Test images", description="Made for a test")
+    target = freeze(built(), tmp_path, version="1.0", texts=texts, image_info=info)
     files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     assert files == [
+        "challenge.toml",
         "manifest.json",
         "private/captions_test.json",
         "private/human_test.json",
+        "public/README.md",
         "public/captions_train.json",
+        "public/data/test.jsonl",
+        "public/data/train.jsonl",
         "public/image_info_test.json",
+        "public/image_info_train.json",
     ]
     test = built().splits["test"]
     assert load_references(target / "private/captions_test.json") == test.references
     assert load_candidates(target / "private/human_test.json") == test.human
-    public = "".join(path.read_text() for path in (target / "public").iterdir())
+    public = "".join(path.read_text() for path in (target / "public").rglob("*") if path.is_file())
     assert "9.jpg" in public
     assert not any(text in public for image in TEST for text in CAPTIONS[image])
     manifest = json.loads((target / "manifest.json").read_text())
@@ -102,10 +110,109 @@ def test_a_version_has_public_and_private_parts(tmp_path: Path) -> None:
     assert manifest["splits"]["test"]["human_captions"] == 4
 
 
+def test_an_annotation_has_one_id(tmp_path: Path) -> None:
+    captions = {image: [f"{image} {number % 30}" for number in range(41)] for image in range(8)}
+    plans = {
+        "val": SplitPlan(images=(0, 1)),
+        "test": SplitPlan(images=(2, 3, 4, 5, 6, 7), private=True, held_out=True, many=40, many_images=2),
+    }
+    target = freeze(build_dataset(captions, plans), tmp_path, version="1.0")
+    ids: dict[int, tuple[int, str]] = {}
+    for path in sorted(target.glob("*/captions_*.json")):
+        rows = json.loads(path.read_text())["annotations"]
+        assert len({row["id"] for row in rows}) == len(rows)
+        for row in rows:
+            assert ids.setdefault(row["id"], (row["image_id"], row["caption"])) == (
+                row["image_id"],
+                row["caption"],
+            )
+    # Five of two images and of four images, and forty of two images with the same first five.
+    assert sorted(ids) == list(range(1, 2 * 5 + 4 * 5 + 2 * 40 + 1))
+    many = load_candidates(target / "private" / "human_test_many.json")
+    assert list(many) == list(load_references(target / "private" / "captions_test_many.json"))
+
+
+def test_fields_and_licenses_of_images_are_kept(tmp_path: Path) -> None:
+    source = {
+        "images": [
+            {"id": image, "file_name": f"{image}.jpg", "width": 640, "license": 1 + image % 2, "tags": ["x"]}
+            for image in CAPTIONS
+        ],
+        "licenses": [
+            {"id": 1, "name": "CC BY 2.0", "url": "https://creativecommons.org/licenses/by/2.0/"},
+            {"id": 2, "name": "CC BY-SA 2.0", "url": ""},
+        ],
+        "annotations": [],
+    }
+    path = tmp_path / "collected.json"
+    path.write_text(json.dumps(source))
+    fields, licenses = load_image_fields(path)
+    target = freeze(built(), tmp_path, version="1.0", image_info=fields, licenses=licenses)  # type: ignore[arg-type]
+    for name in ("public/captions_train", "private/captions_test", "public/image_info_test"):
+        content = json.loads((target / f"{name}.json").read_text())
+        wanted = {image["id"]: image for image in source["images"]}
+        assert [image == wanted[image["id"]] for image in content["images"]] == [True] * len(
+            content["images"]
+        )
+        assert content["licenses"] == source["licenses"]
+    [row, *_] = [json.loads(line) for line in (target / "public/data/test.jsonl").read_text().splitlines()]
+    assert row == {"image_id": 6, "captions": [], "file_name": "6.jpg", "width": 640, "license": 1}
+    card = (target / "public/README.md").read_text()
+    assert "| 2 | CC BY-SA 2.0 |  | 5 |" in card
+    path.write_text(json.dumps(CAPTIONS))
+    assert load_image_fields(path) == ({}, [])
+
+
+def test_places_to_fill_in_have_no_checksum(tmp_path: Path) -> None:
+    target = freeze(built(), tmp_path, version="1.0", texts=DatasetTexts(title='A "B" \\ 日本 '))
+    for name in ("challenge.toml", "public/README.md"):
+        text = (target / name).read_text(encoding="utf-8")
+        assert "TO BE FILLED IN" in text
+        (target / name).write_text(text.replace("TO BE FILLED IN", "Done"), encoding="utf-8")
+    assert verify(target) == 7
+    challenge = tomllib.loads((target / "challenge.toml").read_text(encoding="utf-8"))
+    assert challenge["challenge"]["title"] == 'A "B" \\ 日本 '
+    assert challenge["challenge"]["slug"] == "a-b"
+
+
+def test_a_challenge_has_the_phases_of_coco(tmp_path: Path) -> None:
+    captions = {image: [f"{image} {number}" for number in range(9)] for image in range(6)}
+    plans = {
+        "train": SplitPlan(images=(0, 1), references=None, training=True),
+        "val": SplitPlan(images=(2, 3)),
+        "test": SplitPlan(images=(4, 5), private=True, held_out=True, many=8, many_images=1),
+    }
+    target = freeze(build_dataset(captions, plans), tmp_path, version="1.0")
+    challenge = tomllib.loads((target / "challenge.toml").read_text())
+    assert {phase["name"]: phase["splits"] for phase in challenge["phases"]} == {
+        "validation": ["val"],
+        "test": ["val", "test"],
+    }
+    val, test = challenge["splits"]
+    assert [each["name"] for each in val["references"]] == ["c5"]
+    assert test["references"] == [
+        {
+            "name": "c5",
+            "file": "private/captions_test.json",
+            "public": False,
+            "human": "private/human_test.json",
+        },
+        {
+            "name": "c8",
+            "file": "private/captions_test_many.json",
+            "public": False,
+            "partial": True,
+            "human": "private/human_test_many.json",
+        },
+    ]
+    only = build_dataset(captions, {"train": plans["train"]})
+    assert not (freeze(only, tmp_path, version="2.0") / "challenge.toml").exists()
+
+
 def test_the_same_dataset_has_the_same_checksums(tmp_path: Path) -> None:
     first, second = (freeze(built(), tmp_path / name, version="1.0") for name in ("a", "b"))
     assert (first / "manifest.json").read_bytes() == (second / "manifest.json").read_bytes()
-    assert verify(first) == 4
+    assert verify(first) == 7
 
 
 def test_versions_do_not_change(tmp_path: Path) -> None:
@@ -158,6 +265,7 @@ def test_image_information_has_no_id(tmp_path: Path) -> None:
             OptionError,
             "'references' must be an integer of at least 1",
         ),
+        ({"a": SplitPlan(images=(1,), private=True, training=True)}, OptionError, "can't be private"),
         ({"a": SplitPlan(images=(1,), many=9)}, OptionError, "'many' requires 'many_images'"),
         (
             {"a": SplitPlan(images=(1,), many=3, many_images=1)},

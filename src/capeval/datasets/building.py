@@ -37,6 +37,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "held_out": (bool,),
     "many": (int, type(None)),
     "many_images": (int,),
+    "training": (bool,),
 }
 
 
@@ -51,6 +52,7 @@ class SplitPlan:
         held_out: Whether one additional caption of each image is held out as the human baseline.
         many: The number of references per image in a second, larger set (c40); None for no such set.
         many_images: The number of images in the larger set.
+        training: Whether the split is for training only: a challenge does not score it.
     """
 
     images: tuple[ImageId, ...]
@@ -59,6 +61,7 @@ class SplitPlan:
     held_out: bool = False
     many: int | None = None
     many_images: int = 0
+    training: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,12 +73,14 @@ class BuiltSplit:
         references: The references of every image.
         many: The references of the images in the larger set; None if there is no such set.
         human: The held-out caption of each image; None if none are held out.
+        training: Whether the split is for training only.
     """
 
     private: bool
     references: References
     many: References | None
     human: Candidates | None
+    training: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -264,6 +269,7 @@ def _build_split(
         references=References(references),
         many=References(many) if many else None,
         human=Candidates(human) if human else None,
+        training=plan.training,
     )
     return split, unused
 
@@ -290,6 +296,8 @@ def _check_plan(name: str, plan: SplitPlan) -> None:
     for field, value in (("references", plan.references), ("many", plan.many)):
         if value is not None:
             validate_integer(field, value, 1, error=lambda message: OptionError(f"split {name!r}: {message}"))
+    if plan.training and plan.private:
+        raise OptionError(f"split {name!r}: a split for training can't be private")
     if not plan.images:
         raise OptionError(f"split {name!r} must have at least one image (got none)")
     if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):

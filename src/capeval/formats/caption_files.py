@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -189,24 +190,29 @@ def coco_annotations(
     *,
     info: Mapping[str, str] | None = None,
     about_images: Mapping[ImageId, Mapping[str, Any]] | None = None,
+    licenses: Sequence[Mapping[str, Any]] = (),
+    numbers: Mapping[ImageId, Sequence[int]] | None = None,
 ) -> dict[str, object]:
-    """Return references as COCO annotations, numbered from 1.
+    """Return references as COCO annotations.
 
     Args:
         references: The references.
         info: The content of `info`.
         about_images: Additional fields of each image, such as `file_name`.
+        licenses: The licenses to which images refer.
+        numbers: The id of each annotation, by image; by default, annotations are numbered from 1.
     """
     pairs = ((image, caption) for image in references for caption in references[image])
+    ids = itertools.count(1) if numbers is None else (each for image in references for each in numbers[image])
     # pycocotools reads `info`, and other tools `type` and `licenses`.
     return {
         "info": dict(info or {}),
-        "licenses": [],
+        "licenses": [dict(each) for each in licenses],
         "type": "captions",
         "images": [{"id": image, **(about_images or {}).get(image, {})} for image in references],
         "annotations": [
             {"image_id": image, "id": number, "caption": caption}
-            for number, (image, caption) in enumerate(pairs, start=1)
+            for number, (image, caption) in zip(ids, pairs, strict=False)
         ],
     }
 

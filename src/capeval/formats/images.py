@@ -12,7 +12,7 @@ from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, iterate_rows, read_json
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
-__all__ = ["ImageInfo", "image_info", "load_file_names", "load_images"]
+__all__ = ["ImageInfo", "image_info", "load_file_names", "load_image_fields", "load_images"]
 
 # Fields with the URL of an image, COCO's own copy first.
 _ADDRESSES = ("coco_url", "url", "flickr_url")
@@ -87,6 +87,30 @@ def load_file_names(file: File) -> dict[ImageId, str]:
             rows = iterate_rows(content, "images", {"id": IMAGE_ID})
             return {row["id"]: row["file_name"] for _, row in rows if TEXT.fits(row.get("file_name"))}
     return {}
+
+
+def load_image_fields(file: File) -> tuple[dict[ImageId, dict[str, Any]], list[dict[str, Any]]]:
+    """Return all fields of each image, and the licenses, of a file in COCO's format.
+
+    Args:
+        file: The path of a reference file, or its bytes.
+
+    Returns:
+        The fields of each image except its id, and the rows of `licenses`. Both are empty for other formats,
+        which have no such fields.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    with suppress(FormatError):
+        content = read_json(file)
+        if isinstance(content, dict) and isinstance(content.get("images"), list):
+            rows = list(iterate_rows(content, "images", {"id": IMAGE_ID}))
+            fields = {
+                row["id"]: {name: value for name, value in row.items() if name != "id"} for _, row in rows
+            }
+            return fields, list(_read_licenses(content).values())
+    return {}, []
 
 
 def _read_licenses(content: Any) -> dict[object, dict[str, Any]]:

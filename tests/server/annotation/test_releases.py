@@ -17,7 +17,7 @@ from capeval.errors import FormatError
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
-from capeval_server.annotation.models import Campaign, Participation, Release, Response
+from capeval_server.annotation.models import Campaign, Image, Participation, Release, Response
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
@@ -84,7 +84,10 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     provenance = (folder.parent / "provenance.csv").read_text().splitlines()
     assert len(provenance) == 13
     assert provenance[0] == "response,image,worker,texts,received"
-    assert release_files.verify(release) == 5
+    assert release_files.verify(release) == 6
+    card = (folder / "public" / "README.md").read_text()
+    assert "The captions were written by 3 workers" in card
+    assert "## Pay\n\nTO BE FILLED IN" in card
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Release.objects.update(name="2.0")
     with pytest.raises(CampaignError, match=r"release '1\.0' already exists"):
@@ -94,6 +97,37 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         release_files.verify(release)
     assert "a release must not change" in str(next(audit(campaign)))
+
+
+def test_a_release_keeps_the_fields_of_images() -> None:
+    campaign = make("write", items=0, answers=1, batch=2)
+    Image.objects.create(
+        campaign=campaign, digest="f" * 64, name="beach.jpg", width=640, height=480, license="CC BY 4.0"
+    )
+    items = [
+        ItemDefinition(key=key, image=image, group="", category="", payload={"keywords": words}, expected={})
+        for key, image, words in (("1", "beach.jpg", ["horse"]), ("2", "", []))
+    ]
+    add_items(campaign, items, 1)
+    (worker,) = join(campaign)
+    write(worker, 1)
+    release = release_files.freeze(None, campaign, "1.0")
+    folder = release_files.folder_of(release) / "public"
+    content = json.loads((folder / "image_info_all.json").read_text())
+    known = {str(each["id"]): each for each in content["images"]}
+    assert known["1"] == {
+        "id": 1,
+        "keywords": ["horse"],
+        "file_name": "beach.jpg",
+        "width": 640,
+        "height": 480,
+        "license": 1,
+        "sha256": "f" * 64,
+    }
+    assert known["2"] == {"id": 2}
+    assert content["licenses"] == [{"id": 1, "name": "CC BY 4.0"}]
+    rows = [json.loads(line) for line in (folder / "data" / "all.jsonl").read_text().splitlines()]
+    assert [(row["file_name"], len(row["captions"])) for row in rows] == [("beach.jpg", 1), (None, 1)]
 
 
 def test_the_provenance_and_the_manifest_are_verified_too(tmp_path: Path) -> None:
@@ -153,7 +187,7 @@ def test_an_answer_in_a_release_is_not_revised() -> None:
     release = release_files.freeze(None, campaign, "1.0")
     with pytest.raises(AssignmentError, match="part of a frozen release"):
         answer(held, "something else", revision=2)
-    assert release_files.verify(release) == 3
+    assert release_files.verify(release) == 5
 
 
 def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
@@ -168,7 +202,7 @@ def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
     write(join(campaign)[0], 7)
     second = release_files.freeze(None, campaign, "1.1")
     assert {path: path.read_bytes() for path in before} == before
-    assert release_files.verify(first) == release_files.verify(second) == 3
+    assert release_files.verify(first) == release_files.verify(second) == 5
     assert release_files.count_outdated_answers(second) == 0
     assert len(captions_of(first) - captions_of(second)) == 4
     assert not any("number 0" in caption for caption in captions_of(second))
@@ -214,4 +248,4 @@ def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -
     assert submission.state == "scored"
     versions = submission.results.values_list("reference_version__number", flat=True)
     assert set(versions) == {1, 2}
-    assert release_files.verify(release) == 5
+    assert release_files.verify(release) == 6

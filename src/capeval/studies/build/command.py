@@ -25,6 +25,9 @@ def run(
     output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Folder for versions.")] = Path(
         "dataset"
     ),
+    title: Annotated[
+        str | None, Option(help="Dataset title.", show_default="name of the output folder")
+    ] = None,
     description: Annotated[str, Option(help="Dataset description, for the files of the version.")] = "",
     seed: Seed = 0,
     verify: Annotated[
@@ -34,11 +37,13 @@ def run(
     """Build splits with c5, c40 and human baseline, as public and private COCO JSON.
 
     COCO and nocaps were built in this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
-    written once and never changes.
+    written once and never changes, except its data card and its challenge.toml, which have places to fill in.
     """
-    from capeval.cli.toolkit.inputs import references_from
+    from capeval.cli.toolkit.inputs import open_input
     from capeval.datasets import building, versions
     from capeval.errors import OptionError
+    from capeval.formats.caption_files import load_references
+    from capeval.formats.images import load_image_fields
     from capeval.report import to_csv
     from capeval.studies.build.report import split_table
 
@@ -51,13 +56,23 @@ def run(
         raise OptionError("CAPTIONS, PLANS and '--release' are required (one is missing)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
-        collected = references_from(captions)
+        file, name = open_input(captions)
+        collected = load_references(file, name=name)
+        image_info, licenses = load_image_fields(file)
         wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
         dataset = building.build_dataset(collected, wanted, seed=seed)
         steps.next("Writing")
         output.mkdir(parents=True, exist_ok=True)
-        target = versions.freeze(dataset, output, version=release, description=description)
+        texts = versions.DatasetTexts(title=title or output.absolute().name, description=description)
+        target = versions.freeze(
+            dataset,
+            output,
+            version=release,
+            texts=texts,
+            image_info=image_info,  # type: ignore[arg-type] # Ids are all integers or all strings.
+            licenses=licenses,
+        )
     grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
     # Outside the version's folder, in which every file has a checksum.

@@ -27,6 +27,7 @@ from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.core.slots import find_ended_items, select_countable
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response, ReviewRequest
+from capeval_server.annotation.releases.dataset_metadata import describe_dataset, describe_images
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.invisible_characters import (
@@ -218,7 +219,7 @@ def _iterate_counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Respons
     rows = Response.objects.filter(filled_slot__isnull=False, item__campaign=campaign)
     if leave_out:
         rows = rows.exclude(item__in=unfinished(campaign).values("pk"))
-    rows = rows.select_related("item__campaign", "participation__worker", "texts")
+    rows = rows.select_related("item__campaign", "item__image", "participation__worker", "texts")
     return rows.order_by("item_id", "pk").iterator()
 
 
@@ -248,7 +249,15 @@ def _freeze_captions(
     else:
         splits = load_plans(plans, list(captions), seed=seed)
     dataset = build_dataset(captions, splits, seed=seed)
-    target = freeze_dataset(dataset, _get_root() / place, version=name, description=campaign.title)
+    image_info, licenses = describe_images(rows, ids)
+    target = freeze_dataset(
+        dataset,
+        _get_root() / place,
+        version=name,
+        texts=describe_dataset(campaign, rows),
+        image_info=image_info,
+        licenses=licenses,
+    )
     changed = _filter_invisible(rows)
     if changed:
         _record_removed(changed, target / "manifest.json")

@@ -1,0 +1,124 @@
+"""Definition of a challenge for a dataset: its `challenge.toml`, to be completed by the organizers."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+from capeval.data.captions import References
+from capeval.datasets.building import BuiltSplit, Dataset
+
+__all__ = ["TO_FILL_IN", "format_challenge", "make_slug", "name_references"]
+
+TO_FILL_IN = "TO BE FILLED IN"
+"""The mark of a place that the authors of a dataset must complete."""
+
+# Nobody can submit before the organizers have set the period of a phase.
+_OPENS, _CLOSES = datetime(2100, 1, 1, tzinfo=UTC), datetime(2101, 1, 1, tzinfo=UTC)
+_LONGEST_SLUG = 50
+_TEXTS = {
+    "rules": "Training on captions of a split that is scored is not allowed. {mark}: other rules, such as the"
+    " allowed training data.",
+    "data": "{mark}: where to download the images and the public captions.",
+    "faq": "{mark}: frequent questions and their answers.",
+    "contact": "{mark}: an address for questions.",
+}
+
+
+def make_slug(title: str) -> str:
+    """Return the short name of a challenge: letters from a to z, digits and `-`.
+
+    A title without any of these becomes `dataset`.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:_LONGEST_SLUG].rstrip("-")
+    return slug or "dataset"
+
+
+def name_references(references: References) -> str:
+    """Return the name of a reference set: `c5` if each image has five references, or `all`."""
+    fewest, most = int(references.counts.min()), int(references.counts.max())
+    return f"c{most}" if fewest == most else "all"
+
+
+def format_challenge(dataset: Dataset, *, title: str, description: str, with_images: bool) -> str:
+    """Return the text of a challenge's definition, with marked places to fill in.
+
+    As for COCO, a phase for validation scores the public splits, and a phase for the test scores all splits.
+    Splits for training are left out. The period of the phases is in the year 2100, so that nothing opens
+    before it is set.
+
+    Args:
+        dataset: The dataset; at least one split must be scored.
+        title: The title of the challenge.
+        description: Its description; a marked place if empty.
+        with_images: Whether the `image_info` files contain the addresses or file names of images.
+    """
+    scored = {name: split for name, split in dataset.splits.items() if not split.training}
+    texts = {"description": description or "{mark}: a description of the challenge.", **_TEXTS}
+    lines = [
+        "# The definition of a challenge, for `capeval server import challenge.toml`.",
+        f'# Complete the places with "{TO_FILL_IN}", and the periods of the phases.',
+        "[challenge]",
+        f"slug = {_quote(make_slug(title))}",
+        f"title = {_quote(title)}",
+        *(f"{name} = {_quote(text.replace('{mark}', TO_FILL_IN))}" for name, text in texts.items()),
+        'fields = [{ name = "method", required = true }, { name = "training-data", required = true }]',
+    ]
+    for name, split in scored.items():
+        lines += _format_split(name, split, with_images=with_images)
+    public = [name for name, split in scored.items() if not split.private]
+    if public:
+        lines += _format_phase("validation", public, per_day=10, in_all=1000)
+    if len(public) < len(scored):
+        lines += _format_phase("test", list(scored), per_day=1, in_all=5)
+    return "\n".join(lines) + "\n"
+
+
+def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[str]:
+    part = "private" if split.private else "public"
+    public = _quote(not split.private)
+    human = f', human = "private/human_{name}{{}}.json"' if split.human is not None else ""
+    own = name_references(split.references)
+    sets = [
+        f'{{ name = "{own}", file = "{part}/captions_{name}.json", public = {public}{human.format("")} }}'
+    ]
+    if split.many is not None:
+        many = name_references(split.many)
+        # The server requires a second set of the same images to be declared as complete.
+        partial = ", partial = true" if len(split.many) < len(split.references) else ""
+        label = many if many != own else "many"
+        file = f"{part}/captions_{name}_many.json"
+        sets.append(
+            f'{{ name = "{label}", file = "{file}", public = {public}{partial}{human.format("_many")} }}'
+        )
+    return [
+        "",
+        "[[splits]]",
+        f'name = "{name}"',
+        f'results = "captions_{name}_<alg>_results.json"',
+        *([f'images = "public/image_info_{name}.json"'] if with_images else []),
+        'sort_by = "CIDEr-D"',
+        "references = [",
+        *(f"    {each}," for each in sets),
+        "]",
+    ]
+
+
+def _format_phase(name: str, splits: list[str], *, per_day: int, in_all: int) -> list[str]:
+    return [
+        "",
+        "[[phases]]",
+        f'name = "{name}"',
+        f"# {TO_FILL_IN}: the period in which results can be submitted.",
+        f"opens = {_OPENS.isoformat()}",
+        f"closes = {_CLOSES.isoformat()}",
+        f"splits = {json.dumps(splits)}",
+        f"quota_per_day = {per_day}",
+        f"quota_total = {in_all}",
+    ]
+
+
+def _quote(value: str | bool) -> str:
+    """Return a value in TOML; apart from one character, its basic strings are those of JSON."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
