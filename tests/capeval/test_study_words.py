@@ -20,7 +20,6 @@ from capeval.scoring.resampling import draw_resamples
 from capeval.studies.words import (
     WordAgreement,
     WordCounts,
-    WordResamples,
     WordsOptions,
     WordStudy,
     coco_word_classes,
@@ -31,7 +30,7 @@ from capeval.studies.words import (
     word_counts,
 )
 from capeval.studies.words.figure import word_agreement
-from capeval.studies.words.intervals import resample_words
+from capeval.studies.words.intervals import WordResamples, resample_words
 from capeval.studies.words.report import report
 from capeval.studies.words.tagging import tag_words
 
@@ -186,7 +185,7 @@ def test_resamples_are_agreement_with_repeated_images() -> None:
         people = human_agreement(repeated, 2)
         assert made.recall[0, sample] == pytest.approx(people.recall[0])
         assert made.precision[0][0, sample] == pytest.approx(people.precision[0])
-        known = {
+        known: dict[int | str, float] = {
             i: scores["word"][image] for i, image in enumerate(images.tolist()) if image in scores["word"]
         }
         again = precision_at_recall(repeated, {"word": known}, {"word": float(people.recall[0])}, 2)

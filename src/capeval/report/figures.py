@@ -76,7 +76,10 @@ def paper_figure(height: float, *, width: float = COLUMN) -> Iterator[Figure]:
         width: The width in inches; one column by default.
     """
     with mpl.rc_context(_PAPER):
-        yield Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        # Matplotlib creates ticks when it draws.
+        figure.draw_without_rendering()
 
 
 def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
@@ -95,17 +98,16 @@ def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label
         return figure
 
 
-def to_svg(figure: Figure, salt: str, *, style: dict[Any, Any] | None = None, **options: Any) -> bytes:
+def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
     """Return a figure as SVG; the same figure gives the same bytes.
 
     Args:
         figure: The figure.
         salt: The salt of the ids in the SVG.
-        style: The style of ticks, which matplotlib creates late; `STYLE` by default.
         options: Additional options of matplotlib's `savefig`.
     """
     data = io.BytesIO()
-    with mpl.rc_context({**(style or STYLE), "svg.hashsalt": salt}), warnings.catch_warnings():
+    with mpl.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
         # Text is rendered with the reader's fonts, which may contain glyphs missing from matplotlib's.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None}, **options)
@@ -126,10 +128,10 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
         OSError: A file can't be written.
     """
     png = io.BytesIO()
-    with mpl.rc_context(_PAPER):
+    with mpl.rc_context(STYLE):
         figure.savefig(png, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
     written = []
-    svg = to_svg(figure, path.name, style=_PAPER, dpi=_DOTS_PER_INCH)
+    svg = to_svg(figure, path.name, dpi=_DOTS_PER_INCH)
     for form, data in (("png", png.getvalue()), ("svg", svg)):
         target = path.with_name(f"{path.name}.{form}")
         with atomic_write(target) as file:

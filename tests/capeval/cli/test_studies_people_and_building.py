@@ -74,6 +74,42 @@ def test_human_refuses(captions: Path) -> None:
     )
 
 
+def test_human_with_reference_sets(tmp_path: Path) -> None:
+    """Table 1 of the COCO paper, from the files of `study build`."""
+    captions = {
+        image: [f"a dog number {number} near {image}" for number in range(41)] for image in range(1, 7)
+    }
+    collected, plans, folder = tmp_path / "collected.json", tmp_path / "plans.json", tmp_path / "out"
+    collected.write_text(json.dumps(captions))
+    test = {"images": 6, "private": True, "held_out": True, "many": 40, "many_images": 2}
+    plans.write_text(json.dumps({"test": test}))
+    output("build", collected, plans, "--release", "1.0", "-o", tmp_path / "dataset")
+    private = tmp_path / "dataset" / "1.0" / "private"
+    system = tmp_path / "system.json"
+    system.write_text(json.dumps(dict.fromkeys(captions, "a dog")))
+    files = (private / "captions_test.json", "--many", private / "captions_test_many.json")
+    results = ("--results", f"Human={private / 'human_test.json'}", "--results", system)
+    shown = output("human", *files, *results, "-m", "BLEU,CIDEr-D", "-o", folder)
+    assert "c5: 6 images. c40: 2 images." in shown
+    rows = {row["Score"]: row for row in table(folder / "human-and-systems.csv")}
+    assert list(rows["BLEU-1"]) == [
+        "Score",
+        "Human c5",
+        "Human c40",
+        "system c5",
+        "system c40",
+        "COCO human c5",
+        "COCO human c40",
+    ]
+    assert (rows["BLEU-4"]["COCO human c5"], rows["CIDEr-D"]["COCO human c40"]) == ("0.217", "0.91")
+    # Of six words, all but the number are in other captions of the image.
+    assert float(rows["BLEU-1"]["Human c40"]) == pytest.approx(5 / 6)
+    assert "'--many' requires '--results'" in refusal("human", *files)
+    assert "can't be combined with the options of draws" in refusal("human", *files, *results, "--draws", "2")
+    system.write_text(json.dumps({"1": "a dog"}))
+    assert "system: 5 images (" in refusal("human", *files, *results, "-m", "BLEU")
+
+
 def test_words(captions: Path, tmp_path: Path) -> None:
     folder, scores, results = tmp_path / "out", tmp_path / "scores.jsonl", tmp_path / "results.json"
     scores.write_text('{"image_id": 1, "scores": {"dog": 0.9}}\n')
@@ -125,7 +161,7 @@ def test_build(captions: Path, tmp_path: Path) -> None:
     assert "Version 1.0" in shown
     version = tmp_path / "dataset" / "1.0"
     assert (version / "private" / "captions_test_many.json").is_file()
-    assert "all 5 files are unchanged" in output("build", "--verify", version)
+    assert "all 9 files are unchanged" in output("build", "--verify", version)
     again = refusal("build", captions, plans, "--release", "1.0", "-o", tmp_path / "dataset")
     assert "'version' must be new" in again
     assert "CAPTIONS, PLANS and '--release' are required" in refusal("build", captions)

@@ -74,16 +74,13 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
         results: The scores for each number of references; results against all other captions are not plotted.
         published: The published human scores with five references, by name, as crosses.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    from capeval.report.figures import COLORS, STYLE
+    from capeval.report.figures import COLORS, paper_figure
 
     counted = [result for result in results if result.references is not None]
     x = [result.references or 0 for result in counted]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.8, 4.2), layout="constrained")
+    with paper_figure(2.4) as figure:
         panel = figure.subplots()
         for column, name in enumerate(results[0].names):
             color = COLORS[column % len(COLORS)]
@@ -93,9 +90,8 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
             panel.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
             if name in published:
                 panel.plot([5], [published[name]], marker="x", color=color)
-        panel.set_title(
-            f"Human performance{' (crosses: published scores, c5)' if published else ''}", loc="left"
-        )
+        title = "Human performance" + (" (crosses: published, c5)" if published else "")
+        panel.set_title(title, loc="left")
         panel.set(xlabel="References per image", ylabel="Corpus score")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(frameon=False, loc="outside right center")

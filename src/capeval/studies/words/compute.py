@@ -38,7 +38,6 @@ __all__ = [
     "SystemMeans",
     "WordAgreement",
     "WordCounts",
-    "WordResamples",
     "WordScores",
     "WordStudy",
     "WordsOptions",

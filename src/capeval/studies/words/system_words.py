@@ -159,8 +159,8 @@ def precision_at_recall(
     Args:
         counts: The number of captions with each word.
         system: Word to image to score; higher scores are more confident. Words of the captions that are not
-            counted are ignored, and listed in the result. Or the system's captions: the images whose caption
-            contains the word precede all others, and each counted word is compared.
+            counted are ignored, and listed in the result. Or the system's captions: images with the word in
+            their caption precede all others, and each counted word is compared.
         recall: Word to target recall, such as the human recall.
         references: k.
         tokenizer: The tokenizer of the system's captions; the reference tokenizer by default.
@@ -308,7 +308,7 @@ def _measure_captions(rankings: Mapping[str, WordRanking], references: int) -> W
 def _score_captions(
     counts: WordCounts, candidates: Candidates, tokenizer: Tokenizer | None
 ) -> dict[str, dict[ImageId, float]]:
-    """Return the images whose candidate contains the word, with the score 1, for each counted word.
+    """Return the score 1 for each image with the word in its candidate, for each counted word.
 
     Raises:
         MismatchError: The images differ from those of the counts, or an image has several candidates.
