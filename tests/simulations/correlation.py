@@ -101,7 +101,7 @@ def _compute_population(r: float) -> dict[str, float]:
 
 
 def _draw_systems(generator: np.random.Generator, systems: int, r: float) -> RatedScores:
-    """Draw systems with two metrics whose scores have the same correlation with the quality."""
+    """Draw systems with two metrics that correlate equally with the quality."""
     quality, shared, *own = generator.standard_normal((4, systems))
     # Half of the variance that the quality does not explain is common to both metrics.
     scores = [r * quality + math.sqrt((1 - r**2) / 2) * (shared + each) for each in own]

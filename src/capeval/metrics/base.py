@@ -72,6 +72,12 @@ class Resource:
         install: The command that installs it, in one line.
         can_build: Function that returns whether scoring can build it, because its source is installed.
         command: A command that builds it instead; empty if there is none.
+
+    Example:
+        >>> from capeval.metrics.meteor import Meteor
+        >>> (resource,) = Meteor().resources
+        >>> resource.name, resource.install
+        ("METEOR's word tables", 'pip install "capeval[meteor]"')
     """
 
     name: str
