@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -189,6 +189,12 @@ ARCHITECTURES := x86_64 aarch64
 wheel: $(VENV)/.release ## Build wheels (Linux on ARCHITECTURES, Python 3.11 and newer) and source distributions into dist/
 	@$(BIN)/python -m scripts.release_source build/source
 	@CARGO_TARGET_DIR=$(CURDIR)/target $(BIN)/python build/source/scripts/wheels.py --output $(CURDIR)/dist $(ARCHITECTURES)
+
+# Also built on Linux, and not run: Linux with musl, macOS and Windows. MinGW is needed for Windows.
+ALL := $(ARCHITECTURES) musl-x86_64 musl-aarch64 macos-x86_64 macos-arm64 windows-x86_64
+wheels-all: ## Build the wheels for all platforms into dist/, and list the libraries that they need
+	@$(MAKE) --no-print-directory wheel ARCHITECTURES="$(ALL)"
+	@$(BIN)/python scripts/linking.py dist
 
 release-check: wheel $(VENV)/.native $(VENV)/.wheels ## Build the distributions and check texts, versions, contents and installation
 	@$(BIN)/python scripts/release_check.py dist

@@ -16,7 +16,15 @@ from typing import Any
 PROJECT = Path(__file__).parents[1]
 NOTICE = PROJECT / "THIRD-PARTY.txt"
 UNICODE = PROJECT / "scripts" / "licenses" / "Unicode-3.0.txt"
-PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
+PLATFORMS = (
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "x86_64-unknown-linux-musl",
+    "aarch64-unknown-linux-musl",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-gnu",
+)
 # Licenses that require only a notice. Apache-2.0 is preferred, since its text is already in LICENSE.
 ALLOWED = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0")
 _FILES = re.compile(r"(licen[sc]e|copying|unlicense)", re.IGNORECASE)
