@@ -67,7 +67,7 @@ def test_the_address_comes_from_the_package(monkeypatch: pytest.MonkeyPatch) -> 
     package = Message()
     package["Project-URL"] = "Documentation, https://example.org/docs/"
     package["Project-URL"] = "Repository, https://example.org/capeval"
-    monkeypatch.setattr("capeval.metrics.citations.metadata", lambda _: package)
+    monkeypatch.setattr("importlib.metadata.metadata", lambda _: package)
     assert "  version = {0.1.0},\n  url = {https://example.org/capeval}\n}\n" in cite_metrics([])
 
 

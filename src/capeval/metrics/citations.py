@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, metadata
 
 from capeval._native import __version__
 from capeval.data.citations import get_bibtex
@@ -27,6 +26,9 @@ def _cite_capeval() -> str:
 
 def _find_address() -> str:
     """Return the address of the repository, or "" if the package has none or is not installed."""
+    # Slow to import, and scoring imports this module.
+    from importlib.metadata import PackageNotFoundError, metadata
+
     try:
         urls = metadata("capeval").get_all("Project-URL") or ()
     except PackageNotFoundError:

@@ -380,7 +380,7 @@ def test_the_columns_say_by_which_rule_answers_ended(
         assert all("could not change its winner" in text for text in stopped)
         assert "could not change its winner" in shown
     else:
-        assert stopped == {""}
+        assert not any("winner" in text or "probability" in text for text in stopped)
 
 
 def test_an_item_without_a_group_is_a_pair_of_its_own() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from capeval._internal.random import make_generator
 from capeval._internal.validation import validate_choice, validate_integer
-from capeval.data.scores import FloatArray
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from capeval.data.scores import FloatArray
 
 __all__ = ["HumanTies", "TieRules", "Ties"]
 
@@ -79,6 +80,11 @@ class TieRules:
             predicted: A number for each pair, above 0 for the first candidate, and 0 for a tie.
             truth: The human choices, in the same form.
         """
+        # The help of the command imports this module, but not NumPy.
+        import numpy as np
+
+        from capeval._internal.random import make_generator
+
         signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
         credit = np.where(wanted == 0, 0.5, signs == wanted)
         tied = signs == 0
