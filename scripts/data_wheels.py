@@ -35,7 +35,7 @@ class DataPackage:
     Attributes:
         name: The name of the distribution.
         compile: Function that returns the path of the compiled file.
-        sources: Files of pycocoevalcap whose checksums are recorded.
+        sources: The files of pycocoevalcap with the data. Their checksums are recorded.
     """
 
     name: str

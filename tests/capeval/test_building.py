@@ -163,6 +163,34 @@ def test_fields_and_licenses_of_images_are_kept(tmp_path: Path) -> None:
     assert load_image_fields(path) == ({}, [])
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"images": [{"filename": "a.jpg", "sentences": [{"raw": "a dog"}]}], "dataset": "coco"},
+        {"1": ["a dog"]},
+        [],
+    ],
+)
+def test_other_formats_have_no_image_fields(tmp_path: Path, content: Any) -> None:
+    file = tmp_path / "captions.json"
+    file.write_text(json.dumps(content))
+    assert load_image_fields(file) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ({"images": [{"file_name": "a.jpg"}]}, r"images\[0\]"),
+        ({"images": [{"id": 1}], "licenses": [{"id": 1}]}, r"licenses\[0\]"),
+    ],
+)
+def test_invalid_image_fields(tmp_path: Path, content: dict[str, Any], place: str) -> None:
+    file = tmp_path / "captions.json"
+    file.write_text(json.dumps({**content, "annotations": []}))
+    with pytest.raises(FormatError, match=rf"captions\.json.*{place}"):
+        load_image_fields(file)
+
+
 def test_places_to_fill_in_have_no_checksum(tmp_path: Path) -> None:
     target = freeze(built(), tmp_path, version="1.0", texts=DatasetTexts(title='A "B" \\ 日本 '))
     for name in ("challenge.toml", "public/README.md"):

@@ -67,6 +67,12 @@ def test_peak_memory_on_each_system(monkeypatch: pytest.MonkeyPatch) -> None:
     assert math.isnan(machine.measure_peak_memory())
 
 
+def test_a_status_without_the_peak_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "status").write_text("Name:\tpython\nVmRSS:\t1024 kB\n", encoding="ascii")
+    monkeypatch.setattr(machine, "_STATUS", tmp_path / "status")
+    assert math.isnan(machine.measure_peak_memory())
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "mask").mkdir()

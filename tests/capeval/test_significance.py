@@ -105,6 +105,14 @@ def test_p_values_with_few_decimals() -> None:
     assert format_p_value(replace(found, p_value=0.0125)) == "0.0125"
 
 
+def test_p_values_of_one() -> None:
+    one_image = compare(hits([True]), hits([False]), method="bootstrap")["ROUGE-L"]
+    assert (one_image.p_value, format_p_value(one_image)) == (1.0, "1.0000")
+    many = compare(hits([True] * 40), hits([False] * 40))["ROUGE-L"]
+    corrected = replace(many, corrected_p_value=1.0)
+    assert format_p_value(corrected, is_corrected=True) == "1.0000"
+
+
 def test_significance_includes_the_level() -> None:
     assert is_significant(0.05)
     assert not is_significant(0.0501)

@@ -26,7 +26,8 @@ def measure_peak_memory() -> float:
     """Return the peak memory of this process in megabytes, or NaN if the system does not report it."""
     if _STATUS.exists():
         lines = (line.split() for line in _STATUS.read_text(encoding="ascii", errors="replace").splitlines())
-        return next(float(line[1]) for line in lines if line[0] == "VmHWM:") / 1024
+        # Sandboxes such as gVisor leave out the line.
+        return next((float(line[1]) / 1024 for line in lines if line[0] == "VmHWM:"), math.nan)
     try:
         import resource
     except ImportError:

@@ -26,6 +26,7 @@ __all__ = [
     "SplitPlan",
     "build_dataset",
     "load_plans",
+    "name_references",
     "random_splits",
 ]
 
@@ -96,6 +97,19 @@ class Dataset:
     splits: Mapping[str, BuiltSplit]
     unused: Mapping[ImageId, Sequence[str]]
     seed: int
+
+
+def name_references(references: References) -> str:
+    """Return the name of a reference set: `c5` for five references per image, or `c5-7` for five to seven.
+
+    Example:
+        >>> from capeval import References
+        >>> from capeval.datasets.building import name_references
+        >>> name_references(References({1: ["a dog", "the dog"], 2: ["a cat"]}))
+        'c1-2'
+    """
+    fewest, most = int(references.counts.min()), int(references.counts.max())
+    return f"c{most}" if fewest == most else f"c{fewest}-{most}"
 
 
 def random_splits(

@@ -6,10 +6,9 @@ import json
 import re
 from datetime import UTC, datetime
 
-from capeval.data.captions import References
-from capeval.datasets.building import BuiltSplit, Dataset
+from capeval.datasets.building import BuiltSplit, Dataset, name_references
 
-__all__ = ["TO_FILL_IN", "format_challenge", "make_slug", "name_references"]
+__all__ = ["TO_FILL_IN", "format_challenge", "make_slug"]
 
 TO_FILL_IN = "TO BE FILLED IN"
 """The mark of a place that the authors of a dataset must complete."""
@@ -33,12 +32,6 @@ def make_slug(title: str) -> str:
     """
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:_LONGEST_SLUG].rstrip("-")
     return slug or "dataset"
-
-
-def name_references(references: References) -> str:
-    """Return the name of a reference set: `c5` if each image has five references, or `all`."""
-    fewest, most = int(references.counts.min()), int(references.counts.max())
-    return f"c{most}" if fewest == most else "all"
 
 
 def format_challenge(dataset: Dataset, *, title: str, description: str, with_images: bool) -> str:

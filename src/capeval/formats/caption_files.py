@@ -212,7 +212,7 @@ def coco_annotations(
         "images": [{"id": image, **(about_images or {}).get(image, {})} for image in references],
         "annotations": [
             {"image_id": image, "id": number, "caption": caption}
-            for number, (image, caption) in zip(ids, pairs, strict=False)
+            for (image, caption), number in zip(pairs, ids, strict=numbers is not None)
         ],
     }
 

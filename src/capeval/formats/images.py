@@ -100,17 +100,19 @@ def load_image_fields(file: File) -> tuple[dict[ImageId, dict[str, Any]], list[d
         which have no such fields.
 
     Raises:
+        FormatError: The images or licenses of a file in COCO's format are invalid.
         OSError: The file can't be read.
     """
-    with suppress(FormatError):
+    try:
         content = read_json(file)
-        if isinstance(content, dict) and isinstance(content.get("images"), list):
-            rows = list(iterate_rows(content, "images", {"id": IMAGE_ID}))
-            fields = {
-                row["id"]: {name: value for name, value in row.items() if name != "id"} for _, row in rows
-            }
-            return fields, list(_read_licenses(content).values())
-    return {}, []
+    except FormatError:
+        return {}, []
+    if not isinstance(content, dict) or not {"images", "annotations"} <= content.keys():
+        return {}, []
+    with add_path_to_errors(file):
+        rows = list(iterate_rows(content, "images", {"id": IMAGE_ID}))
+        licenses = list(_read_licenses(content).values())
+    return {row["id"]: {name: row[name] for name in row if name != "id"} for _, row in rows}, licenses
 
 
 def _read_licenses(content: Any) -> dict[object, dict[str, Any]]:

@@ -88,7 +88,7 @@ METRICS: _Metrics = _Metrics("metric", _plugins)
 class DefaultMetrics(tuple[str, ...]):
     """Names of metrics to compute if none are selected.
 
-    Metrics whose data is not installed are left out, unless these are all metrics.
+    Metrics without installed data are left out, unless this applies to all of them.
 
     Example:
         >>> from capeval.metrics import DEFAULT
@@ -196,7 +196,7 @@ def normalize_name(text: str) -> str:
 def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     """Return metric objects for names and metric objects, or for a text such as `BLEU,CIDEr-D`.
 
-    Default metrics whose data is not installed are left out, with a warning.
+    Default metrics without installed data are left out, with a warning.
 
     Raises:
         OptionError: A name is unknown, there are no metrics, or two metrics compute scores with the same

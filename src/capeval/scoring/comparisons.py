@@ -167,7 +167,7 @@ def format_p_value(comparison: Comparison, *, is_corrected: bool = False, digits
     floor = 10.0**-digits
     if p_value < floor / 2:
         return f"<{floor:.{digits}f}"
-    if not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
+    if p_value < 1 and not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
         return f"<{p_value:.{digits}f}".rstrip("0")
     return f"{p_value:.{digits}f}"
 

@@ -47,8 +47,8 @@ def evaluate(
         references: The references of each image, in any form that `References` accepts.
         candidates: Mapping of image ids to candidates, or any other form that `Candidates` accepts. Image ids
             can differ in form from those of the references (`capeval.scoring.matching.match_captions`).
-        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics whose data is
-            not installed are left out, with a warning (`Report.omitted`).
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics without
+            installed data are left out, with a warning (`Report.omitted`).
         subsets: Mapping of subset names to image ids; each subset is also scored separately.
         tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
         missing: `skip` to score only the images that have a candidate, with the document frequencies of these
@@ -96,8 +96,8 @@ class Evaluator:
 
     Args:
         references: The references of each image; tokenized references are used unchanged.
-        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics whose data is
-            not installed are left out, with a warning (`Report.omitted`).
+        metrics: Names or metric objects, or a text such as `"BLEU,CIDEr-D"`. Default metrics without
+            installed data are left out, with a warning (`Report.omitted`).
         tokenizer: The tokenizer, or its name such as `zh`; by default the reference implementation's.
         replay: `pycocoevalcap-1.2` to compute the scores of this version as well, including its error after
             line ends inside captions.

@@ -138,7 +138,7 @@ def compute_share_interval(points: FloatArray, most: FloatArray, level: float) -
     """Return the interval of a share of points that vary by image.
 
     It is Wilson's interval for the effective number of images, with quantiles of the t distribution. The
-    effective number is the number of independent cases whose share would vary as much as the observed one.
+    effective number is that of independent cases with the same variance of their share.
     The variance includes one more image that varies as much as possible, so that equal images do not result
     in an interval without width.
 

@@ -104,7 +104,7 @@ def load_nocaps(
 
     Args:
         split: `val` or `test`.
-        partition: Only rows whose domains have these numbers of images; all by default.
+        partition: The numbers of images in domain, near domain and out of domain; all rows by default.
 
     Raises:
         OptionError: There is no such split.

@@ -37,7 +37,7 @@ def read_columns(
         file: The path of the file, or its bytes.
         names: The columns.
         limit: The maximum size of the file in bytes, also after decompression.
-        optional: More columns, whose fields are empty if the file lacks them.
+        optional: More columns. Their fields are empty if the file lacks them.
 
     Raises:
         FormatError: A column is missing, or the table is invalid, as in `read_table`.

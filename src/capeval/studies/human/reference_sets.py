@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from capeval.data.captions import Candidates, References
+from capeval.datasets.building import name_references
 from capeval.errors import MismatchError
 from capeval.errors.messages import format_images
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT
 from capeval.scoring.evaluator import Evaluator
 
-__all__ = ["name_set", "score_reference_sets"]
-
-
-def name_set(references: References) -> str:
-    """Return the name of a reference set, such as `c5` for five references per image.
-
-    Example:
-        >>> from capeval import References
-        >>> from capeval.studies.human.reference_sets import name_set
-        >>> name_set(References({1: ["a dog", "the dog"], 2: ["a cat"]}))
-        'c1 to c2'
-    """
-    few, many = int(references.counts.min()), int(references.counts.max())
-    return f"c{few}" if few == many else f"c{few} to c{many}"
+__all__ = ["score_reference_sets"]
 
 
 def score_reference_sets(
@@ -63,7 +51,7 @@ def score_reference_sets(
     chosen = tuple(metrics)
     scores = []
     for references in sets:
-        progress(f"Scoring with {name_set(references)}")
+        progress(f"Scoring with {name_references(references)}")
         evaluator = Evaluator(references, chosen)
         found = {}
         for name, candidates in systems.items():

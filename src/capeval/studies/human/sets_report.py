@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from capeval.data.captions import References
+from capeval.datasets.building import name_references
 from capeval.datasets.published.tables import CocoReferences, load_coco_2015
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
-from capeval.studies.human.reference_sets import name_set
 
 __all__ = ["report_sets"]
 
@@ -51,7 +51,7 @@ def report_sets(
 
 
 def _label_sets(sets: Sequence[References]) -> list[str]:
-    labels = [name_set(references) for references in sets]
+    labels = [name_references(references) for references in sets]
     return labels if len(set(labels)) == len(labels) else [f"set {place + 1}" for place in range(len(sets))]
 
 
