@@ -540,6 +540,12 @@ class MeteorReferences:
             TooManyMatchesError: A candidate and a reference are too long.
         """
 
+def exp(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return e to the power of each value, correctly rounded and therefore the same on every platform."""
+
+def power(values: NDArray[np.float64], exponent: float) -> NDArray[np.float64]:
+    """Return each value to a power, correctly rounded and therefore the same on every platform."""
+
 def meteor_scores(statistics: NDArray[np.float64], options: MeteorOptions) -> NDArray[np.float64]:
     """Return the score of each row of counts."""
 

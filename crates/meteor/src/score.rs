@@ -1,5 +1,7 @@
 //! Statistics of segments, and scores of one segment or of a sum.
 
+use pxfm::f_pow;
+
 use crate::options::{Options, STAGES};
 
 /// METEOR's counts in one segment, which are additive over a corpus.
@@ -85,7 +87,7 @@ pub fn parts(statistics: &Statistics, options: &Options) -> Parts {
     let matched = (statistics.0[Statistics::CHUNKS + 1] + statistics.0[Statistics::CHUNKS + 2]) / 2.0;
     let whole = statistics.is_perfect() && !options.penalize_perfect;
     let fragmentation = if whole { 0.0 } else { statistics.0[Statistics::CHUNKS] / matched };
-    let penalty = options.gamma * fragmentation.powf(options.beta);
+    let penalty = options.gamma * f_pow(fragmentation, options.beta);
     let score = f_mean * (1.0 - penalty);
     // max() also replaces the NaN of a segment without matches by 0.
     Parts { precision, recall, f_mean, penalty, score: score.max(0.0) }

@@ -8,6 +8,7 @@ use crate::ngrams::{NgramTree, possible};
 use crate::norms::{Norms, norms};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
+use pxfm::{f_exp, f_log};
 
 /// Pooling of the scores against the references of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,8 @@ impl PreparedReferences {
         let order = self.options.max_order;
         let mut norm = [0.0; MAX_ORDER];
         for (ngram, weight) in tree.ngrams().iter().zip(weights) {
-            norm[ngram.order - 1] += (f64::from(ngram.count) * weight).powi(2);
+            let weighted = f64::from(ngram.count) * weight;
+            norm[ngram.order - 1] += weighted * weighted;
         }
         let norm = norm.map(f64::sqrt);
         let of_image = self.references.of(image);
@@ -154,7 +156,7 @@ impl PreparedReferences {
         let Some(sigma) = self.options.sigma else { return 1.0 };
         let order = if self.options.relative { 1 } else { 2 };
         let difference = possible(length, order) as f64 - possible(other, order) as f64;
-        (-(difference * difference) / (2.0 * sigma * sigma)).exp()
+        f_exp(-(difference * difference) / (2.0 * sigma * sigma))
     }
 }
 
@@ -175,16 +177,16 @@ struct Known {
 
 impl Known {
     fn new(images: f64) -> Self {
-        let ln_images = images.ln();
+        let ln_images = f_log(images);
         let limit = images.min(65_536.0) as u32;
-        let weights = (0..=limit).map(|df| ln_images - f64::from(df.max(1)).ln()).collect();
+        let weights = (0..=limit).map(|df| ln_images - f_log(f64::from(df.max(1)))).collect();
         Self { weights, ln_images }
     }
 
     fn weight(&self, df: u32) -> f64 {
         match self.weights.get(df as usize) {
             Some(&weight) => weight,
-            None => self.ln_images - f64::from(df.max(1)).ln(),
+            None => self.ln_images - f_log(f64::from(df.max(1))),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! all rare words. An unseen word is scored by the signature of its shape, and may have any open-class tag.
 
 use capeval_tables::{Section, TableError, TableFile};
+use pxfm::f_log;
 
 use crate::signature::signature;
 use crate::spelling;
@@ -289,7 +290,7 @@ impl Lexicon {
             (count + WORD_SMOOTHING * tag_given_rare) / (word.total + WORD_SMOOTHING)
         };
         let (tag_share, word_share) = (self.seen[tag] / self.all_seen, word.total / self.all_seen);
-        (tag_given_word * word_share / tag_share).ln()
+        f_log(tag_given_word * word_share / tag_share)
     }
 
     fn unknown_score(&self, shape: Entry<'_>, tag: usize) -> f64 {
@@ -297,7 +298,7 @@ impl Lexicon {
         let tag_given_shape =
             (shape.count(tag) + SIGNATURE_SMOOTHING * tag_given_rare) / (shape.total + SIGNATURE_SMOOTHING);
         let (tag_share, word_share) = (self.seen[tag] / self.all_seen, 1.0 / self.all_seen);
-        (tag_given_shape * word_share / tag_share).ln()
+        f_log(tag_given_shape * word_share / tag_share)
     }
 }
 

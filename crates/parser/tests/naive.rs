@@ -46,7 +46,7 @@ fn source(binary_rules: Vec<BinaryRule>, unary_rules: Vec<UnaryRule>) -> Source 
 fn tag_score(word: usize, tag: usize) -> f32 {
     let words = 200.0 * WORD_TAGS[word].len() as f64;
     let given_word = 200.0 / words;
-    (given_word * (words / 2400.0) / ((300.0 + tag as f64) / 2400.0)).ln() as f32
+    pxfm::f_log(given_word * (words / 2400.0) / ((300.0 + tag as f64) / 2400.0)) as f32
 }
 
 /// A chart of every state over every span, with the rules unchanged.

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod captions;
+mod elementary;
 mod errors;
 mod frequencies;
 mod json;
@@ -39,5 +40,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     meteor::add(module)?;
     spice::add(module)?;
     metrics::add(module)?;
+    elementary::add(module)?;
     threads::add(module)
 }

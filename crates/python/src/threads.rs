@@ -21,8 +21,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Our own threads: those of a forked child, or the requested number.
 ///
-/// The mutex is locked only while the GIL is held. Forking needs the GIL too, so a child never inherits a
-/// mutex locked by a thread that no longer exists.
+/// The mutex is locked only while the thread is attached to the interpreter. Before a fork, Python waits until
+/// no other thread is attached (it needs the GIL, or stops all threads if there is none), so a child never
+/// inherits a mutex locked by a thread that no longer exists.
 static OWN: Mutex<Option<(Pool, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// Requested number of threads, or 0 for rayon's default.

@@ -107,12 +107,12 @@ class Bleu(Metric):
         order = max(self.orders)
         length, reference_length = counts[..., 0], counts[..., 1]
         matched, possible = counts[..., 2 : 2 + order], counts[..., 2 + order :]
-        precisions = np.cumprod((matched + _TINY) / (possible + _SMALL), axis=-1)
-        scores: FloatArray = precisions ** (1.0 / np.arange(1, order + 1))
+        precisions = np.cumprod((matched + _TINY) / (possible + _SMALL), axis=-1, dtype=np.float64)
+        means = [_native.power(precisions[..., n - 1], 1 / n) for n in self.orders]
+        scores: FloatArray = np.stack(means, axis=-1)
         if self.brevity != "none":
             ratio = (length + _TINY) / (reference_length + _SMALL)
             # An empty candidate has a ratio of almost 0, and its penalty correctly underflows to 0.
-            with np.errstate(over="ignore", under="ignore"):
-                penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
+            penalty = np.where(ratio < 1, _native.exp(np.asarray(1 - 1 / ratio)), 1.0)
             scores = scores * penalty[..., None]
-        return scores[..., [n - 1 for n in self.orders]]
+        return scores

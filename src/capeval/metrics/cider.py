@@ -257,5 +257,9 @@ class Cider2015(_Cider):
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """Return the mean over images of the weighted sum over orders."""
-        weights = np.exp(np.arange(self.n)) if self.weights == "exponential" else np.ones(self.n)
+        weights = (
+            _native.exp(np.arange(self.n, dtype=np.float64))
+            if self.weights == "exponential"
+            else np.ones(self.n)
+        )
         return self._combine_orders(statistics, weights, 1.0)
