@@ -35,11 +35,13 @@ fn make(jar: &str, spellings: &str, table: &str) -> Result<(), Box<dyn Error>> {
 
 fn run(table: &str, file: &str, rounds: usize) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let model = Model::open(fs::read(table)?)?;
+    let kind = capeval_tables::Kind { name: "SPICE", version: 1 };
+    let bytes = fs::read(table)?;
+    let model = Model::open(bytes.clone()).or_else(|_| Model::open_in(bytes, kind))?;
     eprintln!("opened in {:.1} ms", 1e3 * start.elapsed().as_secs_f64());
     let text = fs::read_to_string(file)?;
     let sentences: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
-    let parser = Parser::new(&model);
+    let parser = Parser::new(&model).with_limit(1000);
     for round in 0..rounds {
         let start = Instant::now();
         let parses = parser.parse_all(&sentences, &|_| ControlFlow::Continue(()))?;

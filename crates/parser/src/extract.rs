@@ -3,9 +3,9 @@
 //! Scores are summed in double precision here, from the chart's floats. Among trees of equal score, the first
 //! counts: splits from left to right, rules in the grammar's order, then unary rules.
 
-use crate::chart::Finished;
-use crate::lanes::Lanes;
-use crate::layout::{Layout, ParentRule};
+use crate::cells::Cells;
+use crate::grammar::ParentRule;
+use crate::layout::Layout;
 use crate::tree::Node;
 
 /// The derivation of a state over a span.
@@ -22,26 +22,25 @@ pub(crate) struct Extracted {
     pub(crate) tags: Vec<u16>,
 }
 
-/// Returns the best tree of one lane, or `None` if the sentence has none.
-pub(crate) fn extract<L: Lanes>(chart: &Finished<'_, L>, lane: usize) -> Option<Extracted> {
-    let goal = chart.layout.goal;
-    let mut extraction =
-        Extraction { chart, layout: chart.layout, lane, nodes: Vec::new(), tags: Vec::new(), depth: 0 };
-    let (score, _) = extraction.best(goal, 0, chart.length)?;
-    extraction.add(goal, 0, chart.length)?;
+/// Returns the best tree of a sentence, or `None` if the sentence has none.
+pub(crate) fn extract<C: Cells>(chart: &C) -> Option<Extracted> {
+    let (layout, length) = (chart.layout(), chart.length());
+    let mut extraction = Extraction { chart, layout, length, nodes: Vec::new(), tags: Vec::new(), depth: 0 };
+    let (score, _) = extraction.best(layout.goal, 0, length)?;
+    extraction.add(layout.goal, 0, length)?;
     Some(Extracted { score, nodes: extraction.nodes, tags: extraction.tags })
 }
 
-struct Extraction<'a, L> {
-    chart: &'a Finished<'a, L>,
+struct Extraction<'a, C> {
+    chart: &'a C,
     layout: &'a Layout,
-    lane: usize,
+    length: usize,
     nodes: Vec<Node>,
     tags: Vec<u16>,
     depth: usize,
 }
 
-impl<L: Lanes> Extraction<'_, L> {
+impl<C: Cells> Extraction<'_, C> {
     /// Adds the tree of a state. For a node added by binarization, only its children are added.
     fn add(&mut self, state: u16, start: usize, end: usize) -> Option<()> {
         if self.layout.is_tag[usize::from(state)] && end == start + 1 {
@@ -50,7 +49,7 @@ impl<L: Lanes> Extraction<'_, L> {
         }
         // Limits the depth. A cycle of unary rules would need rules of probability 1.
         self.depth += 1;
-        if self.depth > 20 * self.chart.length + 100 {
+        if self.depth > 20 * self.length + 100 {
             return None;
         }
         let place = self.nodes.len();
@@ -87,19 +86,19 @@ impl<L: Lanes> Extraction<'_, L> {
                 best = Some((score, step));
             }
         };
-        let cell = self.chart.scores(start, end, self.lane)?;
+        let cell = self.chart.scores(start, end)?;
         let lowest = lowest(cell.get(state));
         let rules = self.layout.binary.of(state);
         for split in start + 1..end {
-            let left_cell = self.chart.scores(start, split, self.lane);
-            let right_cell = self.chart.scores(split, end, self.lane);
+            let left_cell = self.chart.scores(start, split);
+            let right_cell = self.chart.scores(split, end);
             let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
-            let (lowest_right, lowest_left) = (lowest - left_cell.highest(), lowest - right_cell.highest());
+            let (lowest_right, lowest_left) = (lowest - left_cell.highest, lowest - right_cell.highest);
             for &ParentRule { left, right, kind, score } in rules {
-                // The plain child is cheap to look up, and usually missing or too unlikely.
+                // The plain child is usually missing or too unlikely.
                 let is_likely = match kind.head_is_left() {
-                    true => score + right_cell.get_plain(right) >= lowest_right,
-                    false => score + left_cell.get_plain(left) >= lowest_left,
+                    true => score + right_cell.get(right) >= lowest_right,
+                    false => score + left_cell.get(left) >= lowest_left,
                 };
                 if is_likely {
                     let score =

@@ -5,17 +5,23 @@
 //! with tags. Trees and scores are identical to those of CoreNLP's `englishPCFG` parser, to the last bit of
 //! the score.
 
+mod batch;
 mod budget;
-mod chart;
+mod cells;
 mod compile;
 mod error;
 mod extract;
+mod grammar;
 mod java;
 mod lanes;
 mod layout;
 mod lexicon;
 mod model;
+mod names;
+mod order;
 mod parser;
+mod sentence;
+mod sentence_rules;
 mod signature;
 mod source;
 mod spelling;

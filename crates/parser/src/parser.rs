@@ -8,26 +8,26 @@ use capeval_tables::TableError;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::batch::{BatchChart, SentenceOfBatch};
 use crate::budget::{Budget, Share};
-use crate::chart::Chart;
 use crate::compile::BOUNDARY;
 use crate::error::ParseError;
 use crate::extract::{Extracted, extract};
-use crate::lanes::{Lanes, Lanes1, Lanes4, Lanes16};
+use crate::lanes::LANES;
 use crate::lexicon::{TagScore, WordClass};
 use crate::model::Model;
+use crate::sentence::SentenceChart;
 use crate::tree::{Node, Parse};
 
 /// Default limit on the number of words in a sentence.
 ///
 /// Twice the length needs four times the memory and eight times the time.
-pub const DEFAULT_LIMIT: usize = 120;
+pub const DEFAULT_LIMIT: usize = 400;
 
-/// Maximum sentence lengths for parsing 16 sentences, and 4 sentences, in parallel lanes.
-const LONGEST_OF_16: usize = 40;
-const LONGEST_OF_4: usize = 70;
-/// Charts of a thread above this size are freed after their batch.
-const LARGEST_KEPT: usize = 64 << 20;
+/// Minimum length of sentences that are parsed by several threads.
+const SHORTEST_OF_THREADS: usize = 120;
+/// Charts of a thread up to this size are kept after any batch.
+const ALWAYS_KEPT: usize = 64 << 20;
 /// Number of words whose scores each thread caches.
 const MOST_WORDS_KEPT: usize = 4096;
 /// Score of impossible tags in a sentence without a parse with likely tags.
@@ -120,20 +120,21 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
         let same_length = order.chunk_by(|&one, &two| sentences[one].len() == sentences[two].len());
         let batches = same_length.flat_map(|group| {
             let length = sentences[group[0]].len();
-            group.chunks(lanes_for(length)).map(<[usize]>::to_vec)
+            group.chunks(LANES).flat_map(move |batch| {
+                let size = if is_faster_as_batch(batch.len(), length) { LANES } else { 1 };
+                batch.chunks(size).map(<[usize]>::to_vec)
+            })
         });
         Ok(batches.collect())
     }
 }
 
-fn lanes_for(length: usize) -> usize {
-    if length <= LONGEST_OF_16 {
-        Lanes16::COUNT
-    } else if length <= LONGEST_OF_4 {
-        Lanes4::COUNT
-    } else {
-        Lanes1::COUNT
-    }
+/// Returns whether a batch of sentences of `length` words is parsed faster together than one by one.
+///
+/// The chart of a batch takes the same time for any number of sentences. The longer the sentences, the more of
+/// them must share it: 7 of 10 words, 16 of 24 words.
+fn is_faster_as_batch(sentences: usize, length: usize) -> bool {
+    3 * sentences >= 2 * length
 }
 
 /// State shared by all threads of one call.
@@ -170,6 +171,9 @@ impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
     }
 }
 
+/// The scores of each word of a sentence, including the boundary.
+type SentenceTags = Vec<Arc<[TagScore]>>;
+
 type Words = FxHashMap<(String, bool), Arc<[TagScore]>>;
 
 /// Check called while a chart is filled, to stop early.
@@ -178,21 +182,18 @@ type Check<'a> = &'a dyn Fn() -> Result<(), ParseError>;
 /// The charts and cached word scores of one thread.
 struct Worker<'a, B> {
     model: &'a Model<B>,
-    sixteen: Chart<'a, Lanes16>,
-    four: Chart<'a, Lanes4>,
-    one: Chart<'a, Lanes1>,
+    batch: Option<BatchChart<'a>>,
+    sentence: Option<SentenceChart<'a>>,
     share: Share<'static>,
     words: Words,
 }
 
 impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
     fn new(model: &'a Model<B>) -> Self {
-        let layout = &model.layout;
         Self {
             model,
-            sixteen: Chart::new(layout),
-            four: Chart::new(layout),
-            one: Chart::new(layout),
+            batch: None,
+            sentence: None,
             share: Share::new(Budget::of_process()),
             words: Words::default(),
         }
@@ -202,11 +203,10 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
     fn parse(&mut self, sentences: &[&[&str]], check: Check<'_>) -> Result<Vec<Parse>, ParseError> {
         let tags = self.tag_scores(sentences)?;
         self.share.begin();
-        let trees = match (sentences.len(), lanes_for(sentences[0].len())) {
-            (1, _) | (_, 1) => fill(&mut self.one, &tags, &mut self.share, check),
-            (2..=4, _) | (_, 4) => fill(&mut self.four, &tags, &mut self.share, check),
-            _ => fill(&mut self.sixteen, &tags, &mut self.share, check),
-        }?;
+        let (trees, used) = match &tags[..] {
+            [tags] => (vec![self.tree(tags, check)?], self.sentence.as_ref().map_or(0, SentenceChart::used)),
+            _ => (self.trees(&tags, check)?, self.batch.as_ref().map_or(0, BatchChart::used)),
+        };
         let mut parses = Vec::with_capacity(trees.len());
         for (tree, words) in trees.into_iter().zip(sentences) {
             let tree = match tree {
@@ -216,14 +216,14 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             parses.push(self.finish(tree, words.len()));
         }
         self.share.end();
-        self.trim();
+        self.trim(used);
         Ok(parses)
     }
 
     /// Parses a sentence again with every tag for every word, after it had no parse.
     fn recover(&mut self, words: &[&str], check: Check<'_>) -> Result<Option<Extracted>, ParseError> {
         let (lexicon, file) = (&self.model.lexicon, &self.model.file);
-        let mut tags: Vec<Arc<[TagScore]>> = Vec::new();
+        let mut tags = SentenceTags::new();
         for (place, word) in words.iter().enumerate() {
             let scores = match *word {
                 BOUNDARY => lexicon.tag_scores(file, word, place == 0)?,
@@ -232,7 +232,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             tags.push(scores.into());
         }
         tags.push(self.word(BOUNDARY, false)?);
-        Ok(fill(&mut self.one, &[tags], &mut self.share, check)?.pop().flatten())
+        self.tree(&tags, check)
     }
 
     fn finish(&self, tree: Option<Extracted>, words: usize) -> Parse {
@@ -245,7 +245,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Parse { score: f64::NAN, nodes, tags: vec![tag; words] }
     }
 
-    fn tag_scores(&mut self, sentences: &[&[&str]]) -> Result<Vec<Vec<Arc<[TagScore]>>>, TableError> {
+    fn tag_scores(&mut self, sentences: &[&[&str]]) -> Result<Vec<SentenceTags>, TableError> {
         let mut all = Vec::with_capacity(sentences.len());
         for words in sentences {
             let mut tags = Vec::with_capacity(words.len() + 1);
@@ -271,36 +271,55 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Ok(scores)
     }
 
-    /// Frees the charts if they are large, or if a batch is waiting for memory.
-    fn trim(&mut self) {
-        if self.share.bytes() > LARGEST_KEPT || self.share.is_wanted() {
-            let layout = &self.model.layout;
-            self.sixteen = Chart::new(layout);
-            self.four = Chart::new(layout);
-            self.one = Chart::new(layout);
+    /// Returns the best tree of a sentence, if it has one.
+    fn tree(&mut self, tags: &SentenceTags, check: Check<'_>) -> Result<Option<Extracted>, ParseError> {
+        let add_tags = |place: usize, add: &mut dyn FnMut(u16, f32)| {
+            tags[place].iter().for_each(|&(state, score)| add(state, score));
+        };
+        let chart = self.sentence.get_or_insert_with(|| SentenceChart::new(&self.model.layout));
+        let is_long = tags.len() > SHORTEST_OF_THREADS;
+        chart.fill(tags.len(), add_tags, |bytes| {
+            self.share.take(bytes);
+            check()?;
+            // The threads that have no other sentence.
+            Ok::<_, ParseError>(if is_long {
+                (rayon::current_num_threads() / self.share.running()).max(1)
+            } else {
+                1
+            })
+        })?;
+        Ok(extract(chart))
+    }
+
+    /// Returns the best tree of each sentence of a batch.
+    fn trees(
+        &mut self,
+        tags: &[SentenceTags],
+        check: Check<'_>,
+    ) -> Result<Vec<Option<Extracted>>, ParseError> {
+        let add_tags = |place: usize, add: &mut dyn FnMut(usize, u16, f32)| {
+            for (lane, words) in tags.iter().enumerate() {
+                words[place].iter().for_each(|&(state, score)| add(lane, state, score));
+            }
+        };
+        let chart = self.batch.get_or_insert_with(|| BatchChart::new(&self.model.layout));
+        chart.fill(tags[0].len(), add_tags, |bytes| {
+            self.share.take(bytes);
+            check()
+        })?;
+        let chart = &chart.finished();
+        Ok((0..tags.len()).map(|lane| extract(&SentenceOfBatch { chart, lane })).collect())
+    }
+
+    /// Frees the charts if a batch used less than half of their memory, or if another is waiting for memory.
+    ///
+    /// The batches of a call become shorter, so the next one will not need more.
+    fn trim(&mut self, used: usize) {
+        let is_large = self.share.bytes() > ALWAYS_KEPT && used < self.share.bytes() / 2;
+        if is_large || self.share.is_wanted() {
+            self.batch = None;
+            self.sentence = None;
             self.share.release();
         }
     }
-}
-
-/// Fills a chart and returns the best tree of each lane, if it has one.
-fn fill<L: Lanes>(
-    chart: &mut Chart<'_, L>,
-    tags: &[Vec<Arc<[TagScore]>>],
-    share: &mut Share<'_>,
-    check: Check<'_>,
-) -> Result<Vec<Option<Extracted>>, ParseError> {
-    let add_tags = |place: usize, add: &mut dyn FnMut(usize, u16, f32)| {
-        for (lane, words) in tags.iter().enumerate() {
-            for &(state, score) in words[place].iter() {
-                add(lane, state, score);
-            }
-        }
-    };
-    chart.fill(tags[0].len(), add_tags, |bytes| {
-        share.take(bytes);
-        check()
-    })?;
-    let finished = chart.finished();
-    Ok((0..tags.len()).map(|lane| extract(&finished, lane)).collect())
 }

@@ -192,6 +192,26 @@ fn texts(sentence: &[usize]) -> Vec<&'static str> {
     sentence.iter().map(|&word| WORDS[word]).collect()
 }
 
+fn compare_with_naive(source: &Source, sentences: &[Vec<usize>]) -> Result<(), TestCaseError> {
+    let model = Model::open(aligned(&compile(source).unwrap())).unwrap();
+    let words: Vec<Vec<&str>> = sentences.iter().map(|sentence| texts(sentence)).collect();
+    let parses = Parser::new(&model).parse_all(&words, &|_| ControlFlow::Continue(())).unwrap();
+    for ((sentence, words), parse) in sentences.iter().zip(&words).zip(&parses) {
+        let mut ended = sentence.clone();
+        ended.push(0);
+        let naive = Naive::new(source, &ended);
+        // This case has its own test.
+        if naive.score(0, ended.len(), ROOT as u32) == IMPOSSIBLE {
+            continue;
+        }
+        let (score, tree) = naive.tree(ROOT as u32, 0, ended.len(), words);
+        prop_assert_eq!(parse.score, score);
+        prop_assert_eq!(parse.to_brackets(model.labels(), words), tree);
+        prop_assert_eq!(parse.tags.len(), words.len());
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -200,22 +220,16 @@ proptest! {
         source in grammars(),
         sentences in prop::collection::vec(prop::collection::vec(1..5_usize, 1..7), 1..40),
     ) {
-        let model = Model::open(aligned(&compile(&source).unwrap())).unwrap();
-        let words: Vec<Vec<&str>> = sentences.iter().map(|sentence| texts(sentence)).collect();
-        let parses = Parser::new(&model).parse_all(&words, &|_| ControlFlow::Continue(())).unwrap();
-        for ((sentence, words), parse) in sentences.iter().zip(&words).zip(&parses) {
-            let mut ended = sentence.clone();
-            ended.push(0);
-            let naive = Naive::new(&source, &ended);
-            // This case has its own test.
-            if naive.score(0, ended.len(), ROOT as u32) == IMPOSSIBLE {
-                continue;
-            }
-            let (score, tree) = naive.tree(ROOT as u32, 0, ended.len(), words);
-            prop_assert_eq!(parse.score, score);
-            prop_assert_eq!(parse.to_brackets(model.labels(), words), tree);
-            prop_assert_eq!(parse.tags.len(), words.len());
-        }
+        compare_with_naive(&source, &sentences)?;
+    }
+
+    /// Such sentences are parsed one by one, in several blocks of starts and tiles of lengths.
+    #[test]
+    fn scores_and_trees_of_long_sentences_match_the_naive_parser(
+        source in grammars(),
+        sentences in prop::collection::vec(prop::collection::vec(1..5_usize, 1..60), 1..4),
+    ) {
+        compare_with_naive(&source, &sentences)?;
     }
 
     #[test]
@@ -323,4 +337,27 @@ fn a_source_with_invalid_references_is_rejected() {
     wrong.tags[1] = "Z".to_owned();
     let error = compile(&wrong).unwrap_err().to_string();
     assert_eq!(error, "the model, a tag: expected the name of a state, found \"Z\"");
+}
+
+#[test]
+fn several_threads_give_the_same_parse() {
+    let mut source = small();
+    // Any number of words: P -> P B, P -> P C.
+    for right in [3, 4] {
+        source.binary_rules.push(BinaryRule { parent: 6, left: 6, right, score: -0.75 });
+    }
+    let model = Model::open(aligned(&compile(&source).unwrap())).unwrap();
+    let words: Vec<&str> =
+        ["ab"].into_iter().chain(["bc", "cd", "abcd"].into_iter().cycle().take(149)).collect();
+    let parse = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let parser = Parser::new(&model);
+        pool.install(|| {
+            parser.parse_all(&[&words, &words[..130].to_vec()], &|_| ControlFlow::Continue(())).unwrap()
+        })
+    };
+    let parses = parse(1);
+    assert!(parses[0].score.is_finite());
+    assert_eq!(parses[0].tags.len(), 150);
+    assert_eq!(parse(3), parses);
 }

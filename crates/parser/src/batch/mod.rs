@@ -8,126 +8,30 @@
 //! Skipping heads that are incompatible with every neighboring word (by the tags with which phrases begin and
 //! end) was tried and made parsing 20% slower overall, because the lists must be rebuilt for every batch.
 
+mod heads;
+mod scores;
+
+use crate::cells::{CellScores, Cells, Places};
+use crate::grammar::{KINDS, Kind, ListedRule};
 use crate::lanes::{Lanes, Mask};
-use crate::layout::{HeadRules, KINDS, Kind, Layout, ListedRule};
+use crate::layout::Layout;
+use heads::{Head, Heads};
+use scores::{Scores, ScoresPlace};
 
 /// The lanes that have a state, and the slot of its score in the cell.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Entry {
-    pub(crate) mask: Mask,
-    pub(crate) slot: u16,
-}
-
-/// The states of each cell: one bit per state, and the number of states before each block of 64 bits, from
-/// which the slots of their scores follow.
-#[derive(Debug, Default)]
-struct Places {
-    bits: Vec<u64>,
-    before: Vec<u16>,
-}
-
-/// A state of a cell in the list of its kind, with its rules.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
-    rules: HeadRules,
+struct Entry {
     mask: Mask,
     slot: u16,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cell<L> {
+struct Cell {
     scores: ScoresPlace,
     /// The score of the best state in each lane.
-    highest: L,
+    highest: Lanes,
     /// Range of the heads of each kind in their list.
     heads: [(usize, usize); 4],
-}
-
-/// The list with a cell's scores, and their offset in it.
-#[derive(Clone, Copy, Debug)]
-struct ScoresPlace {
-    list: usize,
-    first: usize,
-}
-
-/// Size of a list in bytes.
-///
-/// Above 32 MB, the C library on Linux takes memory from the system and returns it when freed, instead of
-/// keeping it for one thread. Pages that are not written to use no memory.
-const LIST_BYTES: usize = 33 << 20;
-
-/// The scores of all cells, in lists of the same size.
-///
-/// A single list would be copied whenever it grows, which needs twice the memory.
-struct Scores<L> {
-    lists: Vec<Vec<L>>,
-    /// Number of lists in use.
-    used: usize,
-}
-
-impl<L: Lanes> Scores<L> {
-    fn clear(&mut self) {
-        self.lists.iter_mut().for_each(Vec::clear);
-        self.used = 0;
-    }
-
-    /// Reserves a place for the scores of a cell with up to `most` states.
-    fn begin_cell(&mut self, most: usize) -> ScoresPlace {
-        let size = most.max(LIST_BYTES / size_of::<L>());
-        if self.used == 0 || self.lists[self.used - 1].len() + most > size {
-            if self.lists.len() == self.used {
-                self.lists.push(Vec::with_capacity(size));
-            }
-            self.used += 1;
-        }
-        let list = self.used - 1;
-        ScoresPlace { list, first: self.lists[list].len() }
-    }
-
-    fn of(&self, place: ScoresPlace) -> &[L] {
-        &self.lists[place.list][place.first..]
-    }
-
-    fn bytes(&self) -> usize {
-        self.lists.iter().map(|list| size_of_val(&list[..])).sum()
-    }
-}
-
-/// The heads of the cells that other cells still need, one list per kind.
-#[derive(Debug, Default)]
-struct Heads {
-    lists: [Vec<Head>; 4],
-    /// Heads of the previous column. Left heads that combine with a tag are needed only with the next word.
-    left_with_tag_before: Vec<Head>,
-}
-
-impl Heads {
-    fn clear(&mut self) {
-        self.lists.iter_mut().for_each(Vec::clear);
-        self.left_with_tag_before.clear();
-    }
-
-    /// Removes the heads that no cell of the next column needs.
-    ///
-    /// Right heads combine with their left neighbors in cells of the same column.
-    fn begin_column(&mut self) {
-        self.lists[Kind::RightWithPhrase as usize].clear();
-        self.lists[Kind::RightWithTag as usize].clear();
-        std::mem::swap(&mut self.lists[Kind::LeftWithTag as usize], &mut self.left_with_tag_before);
-        self.lists[Kind::LeftWithTag as usize].clear();
-    }
-
-    /// Returns the list that cells of the current column read.
-    fn list(&self, kind: Kind) -> &[Head] {
-        match kind {
-            Kind::LeftWithTag => &self.left_with_tag_before,
-            _ => &self.lists[kind as usize],
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.left_with_tag_before.len() + self.lists.iter().map(Vec::len).sum::<usize>()
-    }
 }
 
 /// Whether a span begins or ends with the words of its sentence.
@@ -140,17 +44,17 @@ struct Edges {
 /// The states of the cell under construction, by number.
 ///
 /// All cells reuse this memory, so it stays in the cache, and frequent score updates cause no memory traffic.
-struct Current<L> {
+struct Current {
     masks: Vec<Mask>,
     /// Slot of each state's score in the finished cell.
     slots: Vec<u16>,
     /// Minus infinity in every lane that does not have the state.
-    scores: Vec<L>,
+    scores: Vec<Lanes>,
 }
 
-impl<L: Lanes> Current<L> {
+impl Current {
     #[inline(always)]
-    fn improve(&mut self, state: u16, mask: Mask, score: &L) {
+    fn improve(&mut self, state: u16, mask: Mask, score: &Lanes) {
         self.masks[usize::from(state)] |= mask;
         self.scores[usize::from(state)].improve(score);
     }
@@ -160,8 +64,8 @@ impl<L: Lanes> Current<L> {
         &mut self,
         edges: Edges,
         rules: &[ListedRule],
-        heads: Side<'_, L>,
-        others: Table<'_, L>,
+        heads: Side<'_>,
+        others: Table<'_>,
     ) {
         for head in heads.heads {
             let head_score = &heads.scores[usize::from(head.slot)];
@@ -172,7 +76,7 @@ impl<L: Lanes> Current<L> {
                     let other_score = &others.scores[usize::from(other.slot)];
                     let (left, right) =
                         if HEAD_IS_LEFT { (head_score, other_score) } else { (other_score, head_score) };
-                    self.improve(rule.parent, mask, &L::sum(rule.score, left, right));
+                    self.improve(rule.parent, mask, &Lanes::sum(rule.score, left, right));
                 }
             }
         }
@@ -197,37 +101,37 @@ impl<L: Lanes> Current<L> {
 
 /// The heads of a cell, with the cell's scores.
 #[derive(Clone, Copy)]
-struct Side<'a, L> {
+struct Side<'a> {
     heads: &'a [Head],
-    scores: &'a [L],
+    scores: &'a [Lanes],
 }
 
 /// The plain states of a cell, with the cell's scores.
 #[derive(Clone, Copy)]
-struct Table<'a, L> {
+struct Table<'a> {
     plain: &'a [Entry],
-    scores: &'a [L],
+    scores: &'a [Lanes],
 }
 
 /// Reusable memory for charts, one batch after another.
-pub(crate) struct Chart<'a, L> {
+pub(crate) struct BatchChart<'a> {
     pub(crate) layout: &'a Layout,
     /// Number of words of each sentence in the batch, including the boundary.
     pub(crate) length: usize,
-    cells: Vec<Cell<L>>,
+    cells: Vec<Cell>,
     cell_numbers: Vec<u32>,
     plain: Vec<Entry>,
     heads: Heads,
     places: Places,
-    scores: Scores<L>,
-    current: Current<L>,
+    scores: Scores,
+    current: Current,
     /// Bytes requested so far, for the largest chart.
     taken: usize,
 }
 
 const NO_CELL: u32 = u32::MAX;
 
-impl<'a, L: Lanes> Chart<'a, L> {
+impl<'a> BatchChart<'a> {
     pub(crate) fn new(layout: &'a Layout) -> Self {
         Self {
             layout,
@@ -237,11 +141,11 @@ impl<'a, L: Lanes> Chart<'a, L> {
             plain: Vec::new(),
             heads: Heads::default(),
             places: Places::default(),
-            scores: Scores { lists: Vec::new(), used: 0 },
+            scores: Scores::default(),
             current: Current {
                 masks: vec![0; layout.states],
                 slots: vec![0; layout.states],
-                scores: vec![L::NONE; layout.states],
+                scores: vec![Lanes::NONE; layout.states],
             },
             taken: 0,
         }
@@ -264,14 +168,13 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.cell_numbers.resize(length * (length + 1), NO_CELL);
         self.plain.clear();
         self.heads.clear();
-        self.places.bits.clear();
-        self.places.before.clear();
+        self.places.clear();
         self.scores.clear();
         let add_tags = |start| {
             let tags = &tags;
-            move |_: &Finished<'_, L>, current: &mut Current<L>| {
+            move |_: &Finished<'_>, current: &mut Current| {
                 tags(start, &mut |lane, state, score| {
-                    let mut lanes = L::NONE;
+                    let mut lanes = Lanes::NONE;
                     lanes.set(lane, score);
                     current.improve(state, 1 << lane, &lanes);
                 });
@@ -281,7 +184,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         // column that are still in the cache. The boundary is combined only with whole sentences.
         let mut column_bytes = 0;
         for end in 1..length {
-            let bytes = self.bytes();
+            let bytes = self.used();
             // Estimate: as much as the last column, and one cell more.
             next_column(self.more(bytes + column_bytes + column_bytes / end))?;
             self.heads.begin_column();
@@ -289,7 +192,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
             for start in (0..end - 1).rev() {
                 self.build(start, end, |cells, current| cells.combine_all(start, end, current));
             }
-            column_bytes = self.bytes().saturating_sub(bytes);
+            column_bytes = self.used().saturating_sub(bytes);
         }
         self.heads.begin_column();
         self.build(length - 1, length, add_tags(length - 1));
@@ -306,7 +209,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         more
     }
 
-    fn build(&mut self, start: usize, end: usize, add: impl FnOnce(&Finished<'_, L>, &mut Current<L>)) {
+    fn build(&mut self, start: usize, end: usize, add: impl FnOnce(&Finished<'_>, &mut Current)) {
         let finished = Finished {
             layout: self.layout,
             length: self.length,
@@ -327,7 +230,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
     fn finish(&mut self, start: usize, end: usize) {
         let place = self.scores.begin_cell(self.layout.states);
         let scores = &mut self.scores.lists[place.list];
-        let mut highest = L::NONE;
+        let mut highest = Lanes::NONE;
         let (first_plain, first_word) = (self.plain.len(), self.places.bits.len());
         self.plain.resize(first_plain + self.layout.plain, Entry::default());
         for (word, masks) in self.current.masks.chunks(64).enumerate() {
@@ -345,7 +248,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 if state < self.layout.plain {
                     self.plain[first_plain + state] = Entry { mask: self.current.masks[state], slot };
                 }
-                let score = std::mem::replace(&mut self.current.scores[state], L::NONE);
+                let score = std::mem::replace(&mut self.current.scores[state], Lanes::NONE);
                 highest.improve(&score);
                 scores.push(score);
             }
@@ -387,7 +290,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
     }
 
-    pub(crate) fn finished(&self) -> Finished<'_, L> {
+    pub(crate) fn finished(&self) -> Finished<'_> {
         Finished {
             layout: self.layout,
             length: self.length,
@@ -400,26 +303,27 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
     }
 
-    fn bytes(&self) -> usize {
-        let places = size_of_val(&self.places.bits[..]) + size_of_val(&self.places.before[..]);
+    /// Returns the bytes that the last batch needed.
+    pub(crate) fn used(&self) -> usize {
+        let places = self.places.bytes();
         let tables = size_of_val(&self.plain[..]) + self.heads.len() * size_of::<Head>();
         places + tables + self.scores.bytes()
     }
 }
 
 /// The finished cells.
-pub(crate) struct Finished<'a, L> {
+pub(crate) struct Finished<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) length: usize,
-    cells: &'a [Cell<L>],
+    cells: &'a [Cell],
     cell_numbers: &'a [u32],
     plain: &'a [Entry],
     heads: &'a Heads,
     places: &'a Places,
-    scores: &'a Scores<L>,
+    scores: &'a Scores,
 }
 
-impl<L: Lanes> Finished<'_, L> {
+impl Finished<'_> {
     fn cell(&self, start: usize, end: usize) -> Option<usize> {
         match self.cell_numbers[start * (self.length + 1) + end] {
             NO_CELL => None,
@@ -427,20 +331,20 @@ impl<L: Lanes> Finished<'_, L> {
         }
     }
 
-    fn table(&self, cell: usize) -> Table<'_, L> {
+    fn table(&self, cell: usize) -> Table<'_> {
         let plain = self.layout.plain;
         let scores = self.scores.of(self.cells[cell].scores);
         Table { plain: &self.plain[cell * plain..(cell + 1) * plain], scores }
     }
 
-    fn side(&self, cell: usize, kind: Kind) -> Side<'_, L> {
+    fn side(&self, cell: usize, kind: Kind) -> Side<'_> {
         let Cell { scores, heads, .. } = &self.cells[cell];
         let (first, end) = heads[kind as usize];
         let heads = &self.heads.list(kind)[first..end];
         Side { heads, scores: self.scores.of(*scores) }
     }
 
-    fn combine_all(&self, start: usize, end: usize, current: &mut Current<L>) {
+    fn combine_all(&self, start: usize, end: usize, current: &mut Current) {
         let edges = Edges { at_start: start == 0, at_end: end + 1 >= self.length };
         let rules = |kind: Kind| &self.layout.lists[kind as usize].rules[..];
         for split in start + 1..end {
@@ -462,55 +366,33 @@ impl<L: Lanes> Finished<'_, L> {
             }
         }
     }
+}
 
-    /// Returns the scores of one lane in a cell, if the span has a cell.
-    pub(crate) fn scores(&self, start: usize, end: usize, lane: usize) -> Option<CellScores<'_, L>> {
-        let number = self.cell(start, end)?;
-        let words = self.layout.states.div_ceil(64);
+/// One sentence of a finished batch.
+pub(crate) struct SentenceOfBatch<'a> {
+    pub(crate) chart: &'a Finished<'a>,
+    pub(crate) lane: usize,
+}
+
+impl Cells for SentenceOfBatch<'_> {
+    fn layout(&self) -> &Layout {
+        self.chart.layout
+    }
+
+    fn length(&self) -> usize {
+        self.chart.length
+    }
+
+    fn scores(&self, start: usize, end: usize) -> Option<CellScores<'_>> {
+        let number = self.chart.cell(start, end)?;
+        let words = self.chart.layout.states.div_ceil(64);
+        let cell = &self.chart.cells[number];
         Some(CellScores {
-            table: self.table(number),
-            bits: &self.places.bits[number * words..(number + 1) * words],
-            before: &self.places.before[number * words..(number + 1) * words],
-            highest: self.cells[number].highest.get(lane),
-            lane,
+            bits: &self.chart.places.bits[number * words..(number + 1) * words],
+            before: &self.chart.places.before[number * words..(number + 1) * words],
+            scores: self.chart.scores.of(cell.scores),
+            highest: cell.highest.get(self.lane),
+            lane: self.lane,
         })
-    }
-}
-
-/// The scores of one lane in a cell.
-pub(crate) struct CellScores<'a, L> {
-    table: Table<'a, L>,
-    bits: &'a [u64],
-    before: &'a [u16],
-    highest: f32,
-    lane: usize,
-}
-
-impl<L: Lanes> CellScores<'_, L> {
-    /// Returns the score of the lane's best state.
-    pub(crate) fn highest(&self) -> f32 {
-        self.highest
-    }
-
-    /// Returns the score of a plain state, or minus infinity if the lane does not have it.
-    #[inline(always)]
-    pub(crate) fn get_plain(&self, state: u16) -> f32 {
-        let entry = self.table.plain[usize::from(state)];
-        match entry.mask >> self.lane & 1 {
-            0 => f32::NEG_INFINITY,
-            _ => self.table.scores[usize::from(entry.slot)].get(self.lane),
-        }
-    }
-
-    /// Returns the score of any state, or minus infinity if the lane does not have it.
-    #[inline(always)]
-    pub(crate) fn get(&self, state: u16) -> f32 {
-        let (word, bit) = (usize::from(state / 64), state % 64);
-        let bits = self.bits[word];
-        if bits >> bit & 1 == 0 {
-            return f32::NEG_INFINITY;
-        }
-        let before = usize::from(self.before[word]) + (bits & ((1 << bit) - 1)).count_ones() as usize;
-        self.table.scores[before].get(self.lane)
     }
 }
