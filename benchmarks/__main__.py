@@ -32,9 +32,11 @@ from capeval.formats import write_candidates, write_references
 from capeval.resources.meteor import ensure_tables
 from capeval.tokenizers import TokenizedReferences
 from tests.conformance.spice import java
+from tests.conformance.spice.long import join_captions
 
 HERE = Path(__file__).parent
 SPICE_CAPTIONS = 3000
+LONG_WARM_UP, LONG_LENGTHS = (50, 100, 100), (30, 50, 100, 200, 300, 400)
 FOUR = ("BLEU", "ROUGE-L", "CIDEr-D")
 FIVE = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 
@@ -46,6 +48,7 @@ def main() -> None:
         "five": five,
         "meteor": meteor,
         "spice": spice,
+        "spice-long": spice_long,
         "start": start,
         "minibatch": minibatch,
         "growth": growth,
@@ -182,6 +185,28 @@ def spice(folder: Path, rounds: int) -> str:
     images = f"{ours[0]['images']} images of val2014"
     note = f"{images}: {empty:.2f} s with an empty parse cache, {warm:.2f} s with a warm one"
     return f"{format_table(header, rows)}\n\n{note}"
+
+
+def spice_long(folder: Path, _: int) -> str:
+    """Time captions of one long sentence by length: Java, and capeval on one and on two threads."""
+    source, classes = folder / "captions.jsonl", folder / "classes"
+    classes.mkdir()
+    # The first captions are a warm-up, because of just-in-time compilation.
+    java.write_lines(source, join_captions((*LONG_WARM_UP, *LONG_LENGTHS), seed=0))
+    theirs = run(java.command(classes, "times", str(source), processors=2, memory="10g"))
+    slow = [float(line) for line in theirs.output.split()][len(LONG_WARM_UP) :]
+    one, two = (
+        json.loads(run(make_command("-m", "benchmarks.spice_long", str(source), str(threads))).output)
+        for threads in (1, 2)
+    )
+    fast, both = one["seconds"][len(LONG_WARM_UP) :], two["seconds"][len(LONG_WARM_UP) :]
+    rows = [
+        [str(length), f"{java_time:.1f}", f"{time:.2f}", f"{java_time / time:.1f}", f"{on_two:.2f}"]
+        for length, java_time, time, on_two in zip(LONG_LENGTHS, slow, fast, both, strict=True)
+    ]
+    header = ["words", "Java (s)", "capeval (s)", "times as fast", "on two threads (s)"]
+    peaks = f"peak memory: Java {theirs.megabytes:,.0f} MB, capeval {one['peak']:,.0f} MB"
+    return f"{format_table(header, rows)}\n\n{peaks}"
 
 
 def _write_lines(path: str, rows: list[tuple[int, str]]) -> None:

@@ -39,7 +39,8 @@ from tests.spice_model import NEEDS_MODEL
 
 pytestmark = NEEDS_MODEL
 
-LONG = " ".join(["a dog near a red cat and"] * 20)
+LONG = " ".join(["a dog near a red cat and"] * 60)
+MEDIUM = " ".join(["a dog near a red cat and"] * 6)
 METRICS = ("CIDEr-D", "SPICE", "SPICE-Color", "SPIDEr")
 REFERENCES = References(
     {
@@ -60,8 +61,8 @@ SHORT = {
 CANDIDATES = {**SHORT, 2: LONG}
 PARSED = [1, 3, 5]
 NOTE = (
-    "2 images (2, 4) are not scored by SPICE or SPIDEr, since a caption has a sentence of more than 120"
-    " tokens; raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 400"
+    "2 images (2, 4) are not scored by SPICE or SPIDEr, since a caption has a sentence of more than 400"
+    " tokens; raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800"
 )
 
 
@@ -105,21 +106,27 @@ def test_no_image_may_be_parsed() -> None:
     assert written["metrics"] == {"SPICE": None, "SPIDEr": None}
 
 
-def test_a_higher_limit_scores_them() -> None:
+def test_the_limit_decides_which_images_are_scored() -> None:
+    references = REFERENCES.select([1, 2, 3])
+    candidates = {1: SHORT[1], 2: MEDIUM, 3: SHORT[3]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        report = evaluate(REFERENCES, CANDIDATES, [Spice(longest=400), Spider(longest=400)])
+        report = evaluate(references, candidates, [Spice(), Spider()])
     assert not np.isnan(report.per_image["SPICE"]).any()
     assert not np.isnan(report.per_image["SPIDEr"]).any()
     assert report.unscored == {}
+    with pytest.warns(
+        UnscoredWarning, match="image 2 is not scored by SPICE .* more than 30 tokens"
+    ):
+        lower = evaluate(references, candidates, [Spice(longest=30), Spider(longest=30)])
+    assert np.isnan(lower.per_image["SPICE"]).tolist() == [False, True, False]
     # Scores depend on the limit, so the signature has it unless it is the default.
-    assert report.signatures["SPICE"].options[-1] == "longest=400"
+    assert lower.signatures["SPICE"].options[-1] == "longest=30"
     assert not any("longest" in option for option in Spice().options())
     assert Spider().longest == Spice().longest
-    highest = scored({**SHORT, 1: " ".join([LONG] * 4)})
-    assert "raise the limit" in highest.unscored["SPICE"].fix
-    with pytest.warns(UnscoredWarning, match="more than 400 tokens; this is the highest limit"):
-        evaluate(REFERENCES, {**SHORT, 1: " ".join([LONG] * 4)}, [Spice(longest=400)])
+    assert "raise the limit" in lower.unscored["SPICE"].fix
+    with pytest.warns(UnscoredWarning, match="more than 800 tokens; this is the highest limit"):
+        evaluate(references, {**candidates, 2: f"{LONG} {LONG}"}, [Spice(longest=800)])
 
 
 def test_subsets_intervals_and_sums_leave_them_out() -> None:
@@ -205,7 +212,7 @@ def test_studies_name_them() -> None:
 
 def test_an_image_may_be_refused_instead() -> None:
     message = (
-        r"^image 2 is not scored by SPICE or SPIDEr, since a caption has a sentence of more than 120 tokens$"
+        r"^image 2 is not scored by SPICE or SPIDEr, since a caption has a sentence of more than 400 tokens$"
     )
     short = REFERENCES.select([1, 2, 3])
     for metric in (Spice().without_exclusions(), Spider().without_exclusions()):
@@ -215,7 +222,7 @@ def test_an_image_may_be_refused_instead() -> None:
         with pytest.raises(UnscoredError, match=r"^image 4 is not scored"):
             Evaluator(REFERENCES, [metric])
     with pytest.raises(OptionError):
-        Spider(longest=401)
+        Spider(longest=801)
 
 
 def test_compat_gives_nan_and_the_mean_of_the_others() -> None:
@@ -225,8 +232,12 @@ def test_compat_gives_nan_and_the_mean_of_the_others() -> None:
         mean, by_image = CompatSpice().compute_score(gts, res)
     assert mean == pytest.approx(scored().corpus["SPICE"], rel=1e-12)
     assert [bool(np.isnan(each["All"]["f"])) for each in by_image] == [False, True, False, True, False]
-    mean, by_image = CompatSpice(longest=400).compute_score(gts, res)
-    assert not any(np.isnan(each["All"]["f"]) for each in by_image)
+    gts[4], res[2] = [REFERENCES[4][0], MEDIUM], [MEDIUM]
+    for longest, expected in ((400, [False] * 5), (30, [False, True, False, True, False])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnscoredWarning)
+            mean, by_image = CompatSpice(longest=longest).compute_score(gts, res)
+        assert [bool(np.isnan(each["All"]["f"])) for each in by_image] == expected
 
 
 def test_many_long_captions_are_found_at_any_place() -> None:
@@ -236,5 +247,5 @@ def test_many_long_captions_are_found_at_any_place() -> None:
     with pytest.warns(UnscoredWarning, match=r"^14 images \(0, 3, 6, 9, 12, \.\.\.\) are not scored"):
         found = rows(dict(enumerate(texts))).per_image["SPICE"]
     assert np.flatnonzero(np.isnan(found)).tolist() == list(range(0, 40, 3))
-    with pytest.raises(LongSentenceError, match="got one of 140 in the caption 'a dog0 near"):
+    with pytest.raises(LongSentenceError, match="got one of 420 in the caption 'a dog0 near"):
         parse_captions(load_model(), texts)

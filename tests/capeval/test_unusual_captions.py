@@ -35,12 +35,12 @@ def test_a_caption_may_have_any_number_of_sentences() -> None:
     scored = Spice(text="raw").prepare(REFERENCES).score({1: caption})
     assert scored.corpus["SPICE"] == pytest.approx(2 / 3)
     # The tokens are without full stops, and so one sentence.
-    with pytest.warns(UnscoredWarning, match="more than 120 tokens"):
+    with pytest.warns(UnscoredWarning, match="more than 400 tokens"):
         assert isnan(Spice().prepare(REFERENCES).score({1: caption}).corpus["SPICE"])
 
 
 def test_a_sentence_that_is_too_long_has_no_score() -> None:
-    with pytest.warns(UnscoredWarning, match="image 1 is not scored .* more than 120 tokens"):
+    with pytest.warns(UnscoredWarning, match="image 1 is not scored .* more than 400 tokens"):
         assert all(isnan(score) for score in scores(LONG))
 
 
@@ -56,7 +56,7 @@ def test_a_lone_surrogate_is_refused() -> None:
 def test_the_command_line_names_the_line_of_a_long_caption(tmp_path: Path) -> None:
     path = tmp_path / "captions.txt"
     path.write_text("\x00\x07 dog\n\n" + LONG)
-    assert f"{path}: line 3: SPICE parses sentences of up to 120 tokens (got one of 100000" in refusal(
+    assert f"{path}: line 3: SPICE parses sentences of up to 400 tokens (got one of 100000" in refusal(
         "scene-graph", path
     )
     path.write_text("\x00\x07 dog\n\ndog")

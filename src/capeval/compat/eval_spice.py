@@ -39,7 +39,7 @@ class COCOEvalCapSpice(COCOEvalCap):
         cocoRes: CocoCaptions,  # noqa: N803
         *,
         store: ParseStore | None = None,
-        spice_longest: int = 120,
+        spice_longest: int = 400,
     ) -> None:
         super().__init__(coco, cocoRes)
         self.Spice = Spice(store, longest=spice_longest)

@@ -53,7 +53,7 @@ Text = Literal["tokens", "raw"]
 # store is written, so an interrupted run loses at most one chunk. Smaller chunks would leave threads idle and
 # split sentences of equal length, which are parsed in parallel, into different chunks.
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
-_DEFAULT_LIMIT, _HIGHEST_LIMIT = 120, 400
+_DEFAULT_LIMIT, _HIGHEST_LIMIT = 400, 800
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
 # The parse is None if the caption contains a sentence that is too long.
 _Parses = dict[str, bytes | None]
@@ -101,7 +101,7 @@ class Spice(Metric):
         measures: The scores of each category, some of `F`, `precision` and `recall`.
         text: The text to parse. `tokens` is the input that pycocoevalcap passes to SPICE: the tokenizer's
             tokens joined by spaces, in lower case and without punctuation. `raw` is the original captions.
-        longest: The maximum length of sentences to parse, in tokens, at most 400; time grows with its cube.
+        longest: The maximum length of sentences to parse, in tokens, at most 800; time grows with its cube.
             An image with a longer sentence in its candidate or a reference has no score and is excluded from
             corpus scores.
         require_all: Whether to raise an error for such an image instead.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Spider"]
 
 # SPICE's own default.
-_DEFAULT_LIMIT = 120
+_DEFAULT_LIMIT = 400
 
 
 @register
@@ -36,7 +36,7 @@ class Spider(Metric):
     Args:
         frequencies: The source of CIDEr-D's document frequencies: `references`, `uniform`, or
             `DocumentFrequencies` of a different corpus.
-        longest: The maximum length of sentences that SPICE parses, in tokens, at most 400. An image with a
+        longest: The maximum length of sentences that SPICE parses, in tokens, at most 800. An image with a
             longer sentence in its candidate or a reference has no score and is excluded from corpus scores.
         require_all: Whether to raise an error for such an image instead.
         store: The cache of parses; by default parses are not cached. It does not change scores.

@@ -85,13 +85,14 @@ def test_copies_of_words_are_empty_nodes() -> None:
 
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "captions.txt"
-    # Words with one possible tag: a sentence of 120 ambiguous words takes a minute to parse.
-    path.write_text("a dog\n" + "the " * 119 + "a cat")
+    path.write_text("a dog\n" + "the " * 399 + "a cat")
     assert (
-        f"{path}: line 2: SPICE parses sentences of up to 120 tokens (got one of 121 in the caption"
+        f"{path}: line 2: SPICE parses sentences of up to 400 tokens (got one of 401 in the caption"
         in refusal("scene-graph", path)
     )
-    assert "(cat)" in output("scene-graph", path, "--longest", "200")
+    path.write_text("a dog near a red cat")
+    assert "of up to 5 tokens" in refusal("scene-graph", path, "--longest", "5")
+    assert "(cat)" in output("scene-graph", path, "--longest", "6")
     assert "standard input: line 1: SPICE parses sentences of up to 1 tokens" in refusal(
         "scene-graph", "-", "--longest", "1", "--stages", "-f", "jsonl", input=b"a dog"
     )

@@ -13,7 +13,8 @@ from tests.spice_model import NEEDS_MODEL
 
 pytestmark = NEEDS_MODEL
 
-LONG = " ".join(["a dog near a red cat and"] * 20)
+LONG = " ".join(["a dog near a red cat and"] * 6)
+LIMIT = ("--spice-longest", "30")
 REFERENCES = {1: ["a red bike", "a bike"], 2: ["two dogs run", "dogs"], 3: ["a cat on a bed", "a black cat"]}
 WARNING = "capeval: warning: image 2 is not scored by SPICE or SPIDEr, since a caption has a sentence of more"
 
@@ -33,17 +34,17 @@ def files(tmp_path: Path) -> Path:
 
 def test_score_warns_once_and_scores_the_other_images(files: Path) -> None:
     command = ("score", files / "references.json", files / "a.json", "-m", "CIDEr-D,SPICE,SPICE-Color,SPIDEr")
-    done = run(*command)
+    done = run(*command, *LIMIT)
     assert done.returncode == 0
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(WARNING)
-    assert line.endswith("raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 400")
+    assert line.endswith("raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800")
     assert "image 2 is not scored by SPICE or SPIDEr" in done.stdout.decode()
-    written = json.loads(run(*command, "-f", "json").stdout)
+    written = json.loads(run(*command, *LIMIT, "-f", "json").stdout)
     assert written["metrics"]["SPICE"] > 0
     assert written["unscored"]["SPIDEr"]["images"] == [2]
-    # Nothing is said of it with a higher limit.
-    higher = json.loads(output(*command, "--spice-longest", "400", "-f", "json"))
+    # The default limit is higher.
+    higher = json.loads(output(*command, "-f", "json"))
     assert "unscored" not in higher
     assert higher["metrics"]["SPICE"] != written["metrics"]["SPICE"]
     assert higher["metrics"]["CIDEr-D"] == written["metrics"]["CIDEr-D"]
@@ -51,23 +52,24 @@ def test_score_warns_once_and_scores_the_other_images(files: Path) -> None:
 
 def test_the_report_is_written(files: Path) -> None:
     page = files / "report.html"
-    done = run("score", files / "references.json", files / "a.json", "-m", "SPICE,CIDEr-D", "--report", page)
+    command = ("score", files / "references.json", files / "a.json", "-m", "SPICE,CIDEr-D", *LIMIT)
+    done = run(*command, "--report", page)
     assert done.returncode == 0
     assert "image 2 is not scored by SPICE or SPIDEr" in page.read_text()
 
 
 def test_compare_leaves_an_image_out_for_both(files: Path) -> None:
     command = ("compare", files / "references.json", files / "a.json", files / "b.json", "-m", "SPICE")
-    text = run(*command).stdout.decode()
+    text = run(*command, *LIMIT).stdout.decode()
     assert text.count("Excluded for both systems: image 2 is not scored by SPICE or SPIDEr") == 1
-    assert "Left out" not in output(*command, "--spice-longest", "150")
+    assert "Excluded" not in output(*command)
 
 
 def test_studies_have_the_option(files: Path) -> None:
     command = ("study", "domains", files / "references.json", files / "a.json", "-m", "SPICE")
     domains = ("--domains", files / "domains.json")
-    assert "image 2 is not scored" in run(*command, *domains).stdout.decode()
-    assert "is not scored" not in output(*command, *domains, "--spice-longest", "150")
+    assert "image 2 is not scored" in run(*command, *domains, *LIMIT).stdout.decode()
+    assert "is not scored" not in output(*command, *domains)
     assert "SPICE" in output(
         "study", "human", files / "references.json", "-m", "SPICE", "--spice-longest", "9"
     )
@@ -78,7 +80,7 @@ def test_the_option_is_for_metrics_that_parse(files: Path) -> None:
     assert "--spice-longest requires SPICE or SPIDEr (got BLEU-1, " in refusal(
         *command, "150", "-m", "BLEU,CIDEr-D"
     )
-    assert run(*command, "401", "-m", "SPICE").returncode == 2
+    assert run(*command, "801", "-m", "SPICE").returncode == 2
 
 
 def test_folders_of_shards_agree_with_the_whole(files: Path) -> None:
@@ -106,13 +108,13 @@ def test_folders_of_shards_agree_with_the_whole(files: Path) -> None:
         "SPICE,SPIDEr",
     )
     shards = ("score", files / "shards", files / "shards", *columns, "--processes", "2")
-    done = run(*shards, "-f", "json")
-    theirs = json.loads(run("score", *[files / "whole.parquet"] * 2, *columns, "-f", "json").stdout)
+    done = run(*shards, *LIMIT, "-f", "json")
+    theirs = json.loads(run("score", *[files / "whole.parquet"] * 2, *columns, *LIMIT, "-f", "json").stdout)
     ours = json.loads(done.stdout)
     assert ours["metrics"] == pytest.approx(theirs["metrics"], rel=1e-12)
     assert ours["unscored"] == theirs["unscored"]
     assert ours["unscored"]["SPICE"]["images"] == [2, 4]
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith("capeval: warning: 2 images (2, 4) are not scored by SPICE")
-    assert "2 images (2, 4) are not scored by SPICE" in run(*shards).stdout.decode()
-    assert "is not scored" not in output(*shards, "--spice-longest", "150", env=dict(os.environ))
+    assert "2 images (2, 4) are not scored by SPICE" in run(*shards, *LIMIT).stdout.decode()
+    assert "is not scored" not in output(*shards, env=dict(os.environ))

@@ -65,7 +65,8 @@ public final class Driver {
       }
       case "counts" -> eachLine(in, Path.of(arguments[2]), line -> driver.counts((JSONObject) JSONValue.parse(line)));
       case "time" -> driver.time(in, Integer.parseInt(arguments[2]));
-      default -> throw new IllegalArgumentException("expected stages, counts or time");
+      case "times" -> driver.times(in);
+      default -> throw new IllegalArgumentException("expected stages, counts, time or times");
     }
   }
 
@@ -155,11 +156,24 @@ public final class Driver {
     return Map.of("test", image.get("test"), "refs", image.get("refs"), "s", counts);
   }
 
-  private void time(Path in, int rounds) throws IOException {
+  private static List<String> captions(Path in) throws IOException {
     List<String> captions = new ArrayList<>();
     for (String line : Files.readAllLines(in)) {
       captions.add((String) JSONValue.parse(line));
     }
+    return captions;
+  }
+
+  private void times(Path in) throws IOException {
+    for (String caption : captions(in)) {
+      long start = System.nanoTime();
+      parser.generateTuples(List.of(caption));
+      System.out.println((System.nanoTime() - start) / 1e9);
+    }
+  }
+
+  private void time(Path in, int rounds) throws IOException {
+    List<String> captions = captions(in);
     for (int round = 0; round < rounds; round++) {
       long start = System.nanoTime();
       parser.generateTuples(captions);

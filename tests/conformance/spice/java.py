@@ -63,13 +63,13 @@ def counts(images: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return _rows("counts", images, len(os.sched_getaffinity(0)))
 
 
-def command(folder: Path, *arguments: str, processors: int) -> list[str]:
+def command(folder: Path, *arguments: str, processors: int, memory: str = MEMORY) -> list[str]:
     """The command that runs the driver, which is compiled into a folder."""
     path = os.pathsep.join(map(str, class_path()))
     if not (folder / "edu").exists():
         subprocess.run(["javac", "-cp", path, "-d", str(folder), str(DRIVER)], check=True)
     # With one processor, the reference's own loop annotates every caption twice.
-    options = [f"-Xmx{MEMORY}", "-Dfile.encoding=UTF-8", f"-XX:ActiveProcessorCount={max(processors, 2)}"]
+    options = [f"-Xmx{memory}", "-Dfile.encoding=UTF-8", f"-XX:ActiveProcessorCount={max(processors, 2)}"]
     return ["java", *options, "-cp", f"{folder}{os.pathsep}{path}", "edu.anu.spice.Driver", *arguments]
 
 

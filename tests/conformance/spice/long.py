@@ -1,8 +1,13 @@
-"""Captions of one long sentence, of 130 and of 200 tokens."""
+"""Captions of one long sentence: two of 130 and of 200 tokens, and captions of val2014 joined to one."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
 from typing import Any
+
+from capeval import tokenize
+from capeval.datasets import coco
 
 _PARTS = (
     "a man in a red shirt is riding a brown horse",
@@ -20,6 +25,20 @@ _REFERENCES = [
 def _sentence(tokens: int) -> str:
     words = " and ".join(_PARTS * 5).split()
     return " ".join(words[:tokens])
+
+
+def join_captions(lengths: Iterable[int], seed: int) -> list[str]:
+    """Return one sentence of each number of tokens, made of captions of val2014."""
+    rng, references = random.Random(seed), coco.load_captions("val2014")
+    made = []
+    for length in lengths:
+        tokens: list[str] = []
+        while len(tokens) < length:
+            image = rng.choice(references.image_ids)
+            (caption,) = tokenize([references[image][0]])
+            tokens += [*([rng.choice(("and", "while"))] if tokens else []), *caption]
+        made.append(" ".join(tokens[:length]))
+    return made
 
 
 def long_images() -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import sys
 
 from capeval.resources.spice import RUN, find_model
 
-_TEST = "scores_tags_and_trees_are_the_references"
+_TEST = "scores_tags_and_trees_match_corenlp"
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from capeval.metrics.spice import CATEGORIES
 from tests.conformance.spice import java
 from tests.conformance.spice.captions import UNUSUAL, captions
 from tests.conformance.spice.compare import GOLDEN, compare_with_java, golden_captions, own_images
-from tests.conformance.spice.long import LONG_COUNTS, long_images
+from tests.conformance.spice.long import LONG_COUNTS, join_captions, long_images
 from tests.conformance.spice.stages import STAGES, Agreement, Row, compare, read_rows
 from tests.shared_data import SHARED, shared_data
 from tests.spice_model import NEEDS_MODEL
@@ -87,8 +87,8 @@ def test_golden_counts() -> None:
 
 
 def test_long_sentences() -> None:
-    """With a higher limit, captions of 130 and of 200 tokens have the counts of Java."""
-    found = counts(long_images(), longest=400)
+    """Captions of 130 and of 200 tokens have the counts of Java."""
+    found = counts(long_images())
     by_image = [{name: found[name][place] for name in CATEGORIES} for place in range(len(LONG_COUNTS))]
     assert by_image == LONG_COUNTS
 
@@ -97,6 +97,13 @@ def test_long_sentences() -> None:
 @pytest.mark.skipif(not java.is_here(), reason="LEFT OUT: Java SPICE needs javac and CoreNLP's jars")
 def test_long_sentences_that_java_parses_now() -> None:
     assert [image["s"] for image in java.counts(long_images())] == LONG_COUNTS
+
+
+@pytest.mark.conformance
+@pytest.mark.skipif(not java.is_here(), reason="LEFT OUT: Java SPICE needs javac and CoreNLP's jars")
+def test_long_sentences_have_the_stages_of_java() -> None:
+    lengths = np.linspace(30, 120, 97).astype(int).tolist()
+    check(compare_with_java(join_captions(lengths, seed=1), None), len(lengths))
 
 
 def test_a_sample_of_captions() -> None:

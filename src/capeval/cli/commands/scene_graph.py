@@ -42,8 +42,8 @@ def run(
         Option("--raw/--tokens", help="Parse the original captions, or their tokens as in scoring."),
     ] = False,
     longest: Annotated[
-        int, Option(min=1, max=400, help="Maximum length of sentences to parse, in tokens.")
-    ] = 120,
+        int, Option(min=1, max=800, help="Maximum length of sentences to parse, in tokens.")
+    ] = 400,
     output: Output = None,
 ) -> None:
     """Write the scene graph of each caption as tuples.

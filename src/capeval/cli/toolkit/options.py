@@ -94,10 +94,10 @@ SpiceLongest = Annotated[
     Option(
         "--spice-longest",
         min=1,
-        max=400,
+        max=800,
         metavar="N",
-        help="Maximum sentence length for SPICE, in tokens, at most 400; time grows with its cube.",
-        show_default="120",
+        help="Maximum sentence length for SPICE, in tokens, at most 800; time grows with its cube.",
+        show_default="400",
     ),
 ]
 Scale = Annotated[

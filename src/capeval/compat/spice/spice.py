@@ -33,12 +33,12 @@ class Spice(Scorer):
 
     Args:
         store: The store that caches parses between runs; none by default.
-        longest: The maximum length of a parsed sentence in tokens, at most 400.
+        longest: The maximum length of a parsed sentence in tokens, at most 800.
     """
 
     _name = "SPICE"
 
-    def __init__(self, store: ParseStore | None = None, *, longest: int = 120) -> None:
+    def __init__(self, store: ParseStore | None = None, *, longest: int = 400) -> None:
         super().__init__(
             spice.Spice(
                 categories=tuple(_CATEGORIES.values()),

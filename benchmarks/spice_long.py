@@ -1,0 +1,36 @@
+"""Benchmark of SPICE's parser on long sentences.
+
+`python -m benchmarks.spice_long CAPTIONS THREADS`: each line of the file is a caption as a JSON string. Prints
+one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+from capeval import Spice
+from capeval.resources.spice import load_model
+from capeval.tokenizers import set_threads
+
+
+def main() -> None:
+    """Time the conversion of each caption to tuples."""
+    path, threads = sys.argv[1], int(sys.argv[2])
+    captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    set_threads(threads)
+    model = load_model()
+    seconds = []
+    for caption in captions:
+        start = time.perf_counter()
+        model.parse([caption], Spice.longest)
+        seconds.append(time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": seconds, "peak": peak}))
+
+
+if __name__ == "__main__":
+    main()
