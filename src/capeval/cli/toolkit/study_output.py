@@ -13,8 +13,17 @@ from capeval.cli.toolkit.output import deliver, render
 if TYPE_CHECKING:
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
+    from capeval.studies.shared.paper_report import PaperReport
 
-__all__ = ["CheckpointFile", "CocoCaptions", "CompleteOnly", "Folder", "write_columns", "write_study_report"]
+__all__ = [
+    "CheckpointFile",
+    "CocoCaptions",
+    "CompleteOnly",
+    "Folder",
+    "write_columns",
+    "write_paper_report",
+    "write_study_report",
+]
 
 Folder = Annotated[
     Path | None,
@@ -73,6 +82,22 @@ def write_study_report(
         save(draw(), folder / name)
     written = len(tables) + 2 * len(report.figures) + len(write(folder))
     deliver(f"{written} files in {folder}\n", None)
+
+
+def write_paper_report(report: PaperReport, folder: Path | None = None) -> None:
+    """Print the results of a paper's parts, and write a page, tables and figures to a folder, if any.
+
+    Raises:
+        DependencyError: matplotlib is not installed.
+        OSError: A file can't be written.
+    """
+
+    def write_page(place: Path) -> list[Path]:
+        page = place / "report.md"
+        deliver(report.to_markdown(), page)
+        return [page]
+
+    write_study_report(report.to_study_report(), folder, write=write_page)
 
 
 def _require_matplotlib() -> None:

@@ -1,0 +1,216 @@
+"""Comparison of the tables and figures of a paper with computed results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from capeval.report import to_markdown
+from capeval.report.study_report import StudyReport
+from capeval.scoring.grids import Cell, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PaperClaim", "PaperPart", "PaperReport", "PaperValue", "Verdict"]
+
+Verdict = Literal["met", "not met", "not computed"]
+
+_COLUMNS = ("Part", "Quantity", "Published", "Computed", "Tolerance", "Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperValue:
+    """A published number, and the computed one.
+
+    Attributes:
+        name: The quantity, such as `CIDEr-2015, HC`.
+        published: The number as printed in the paper.
+        computed: The computed number; None if it was not computed.
+        digits: The number of decimals in the paper.
+        tolerance: The largest difference of a number that is met. By default, the computed number must round
+            to the published one.
+
+    Example:
+        >>> from capeval.studies.shared.paper_report import PaperValue
+        >>> PaperValue(name="METEOR, HI", published=99.3, computed=99.298).verdict
+        'met'
+        >>> PaperValue(name="METEOR, HC", published=65.2, computed=66.3, tolerance=1.0).verdict
+        'not met'
+    """
+
+    name: str
+    published: float
+    computed: float | None
+    digits: int = 1
+    tolerance: float | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the computed number equals the published one."""
+        if self.computed is None:
+            return "not computed"
+        limit = 0.5 * 10**-self.digits if self.tolerance is None else self.tolerance
+        return "met" if abs(self.computed - self.published) <= limit + 1e-9 else "not met"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperClaim:
+    """A statement of a paper, and the computed evidence.
+
+    Attributes:
+        text: The statement, in our words.
+        evidence: The computed numbers; empty if they were not computed.
+        is_met: Whether they confirm the statement; None if they were not computed.
+    """
+
+    text: str
+    evidence: str = ""
+    is_met: bool | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the computed numbers confirm the statement."""
+        return "not computed" if self.is_met is None else "met" if self.is_met else "not met"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PaperPart:
+    """A table, figure or section of a paper.
+
+    Attributes:
+        name: The name in the paper, such as `Table 1`.
+        title: The subject.
+        values: The published numbers.
+        claims: The statements.
+        reason: The reason for differences, or for a part that was not computed.
+        tables: Computed tables without published numbers, by file name.
+        figures: Functions that draw the figures, by file name.
+    """
+
+    name: str
+    title: str
+    values: tuple[PaperValue, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
+    reason: str = ""
+    tables: Mapping[str, Grid] = field(default_factory=dict)
+    figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of all values and claims."""
+        return tuple(each.verdict for each in (*self.values, *self.claims))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all values and claims are met; `not computed` if none was computed."""
+        verdicts = self.verdicts
+        if all(verdict == "not computed" for verdict in verdicts):
+            return "not computed"
+        return "met" if all(verdict == "met" for verdict in verdicts) else "not met"
+
+    @property
+    def outcome(self) -> str:
+        """The verdict with numbers, such as `not met (14 of 16)`."""
+        if self.verdict == "not computed":
+            return self.verdict
+        return f"{self.verdict} ({self.verdicts.count('met')} of {len(self.verdicts)})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PaperReport:
+    """All parts of a paper, compared with computed results.
+
+    Attributes:
+        title: The title of the report.
+        source: The authors, title and year of the paper.
+        parts: The parts, in the paper's order.
+        missing: The parts that capeval does not implement, each with the reason.
+    """
+
+    title: str
+    source: str
+    parts: tuple[PaperPart, ...]
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def to_study_report(self) -> StudyReport:
+        """Return the tables and figures of all parts.
+
+        The table of parts is for the terminal. All other tables are only written to files.
+        """
+        tables = {name: grid for part in self.parts for name, grid in part.tables.items()}
+        return StudyReport(
+            tables={"parts": self._build_parts_table()},
+            long_tables={
+                "values": lambda: Grid(
+                    columns=_COLUMNS, rows=tuple(row for part in self.parts for row in _build_rows(part))
+                ),
+                **{name: (lambda grid=grid: grid) for name, grid in tables.items()},
+            },
+            figures={name: draw for part in self.parts for name, draw in part.figures.items()},
+        )
+
+    def to_markdown(self) -> str:
+        """Return a page with each part: published and computed numbers, figures and reasons.
+
+        The page refers to the figures in the same folder (`NAME.svg`).
+        """
+        parts = (_format_part(part) for part in self.parts)
+        summary = to_markdown(self._build_parts_table())
+        missing = ""
+        if self.missing:
+            rows = tuple((Cell(value=name), Cell(value=reason)) for name, reason in self.missing.items())
+            grid = to_markdown(Grid(columns=("Part", "Reason"), rows=rows))
+            missing = f"\n## Not implemented\n\n{grid}"
+        return f"# {self.title}\n\n{self.source}\n\n{summary}\n" + "\n".join(parts) + missing
+
+    def _build_parts_table(self) -> Grid:
+        rows = tuple(
+            tuple(Cell(value=text) for text in (part.name, part.title, part.outcome)) for part in self.parts
+        )
+        return Grid(columns=("Part", "Subject", "Result"), rows=rows)
+
+
+def _build_rows(part: PaperPart) -> list[tuple[Cell, ...]]:
+    rows = [
+        (
+            Cell(value=part.name),
+            Cell(value=value.name),
+            Cell(value=value.published, digits=value.digits),
+            Cell(value=value.computed, digits=value.digits + 1),
+            Cell(value=value.tolerance, digits=value.digits),
+            Cell(value=value.verdict),
+        )
+        for value in part.values
+    ]
+    empty = Cell(value=None)
+    return rows + [
+        (
+            Cell(value=part.name),
+            Cell(value=claim.text),
+            empty,
+            Cell(value=claim.evidence),
+            empty,
+            Cell(value=claim.verdict),
+        )
+        for claim in part.claims
+    ]
+
+
+def _format_part(part: PaperPart) -> str:
+    blocks = [f"## {part.name}: {part.title}", f"Result: {part.outcome}."]
+    if part.reason:
+        blocks.append(part.reason)
+    rows = tuple(row[1:] for row in _build_rows(part))
+    if rows:
+        shown = [
+            place
+            for place, name in enumerate(_COLUMNS[1:])
+            if name != "Tolerance" or any(row[place].value is not None for row in rows)
+        ]
+        columns = tuple(_COLUMNS[1:][place] for place in shown)
+        grid = Grid(columns=columns, rows=tuple(tuple(row[place] for place in shown) for row in rows))
+        blocks.append(to_markdown(grid).rstrip())
+    blocks += [f"![{part.title}]({name}.svg)" for name in part.figures]
+    return "\n\n".join(blocks) + "\n"
