@@ -56,7 +56,7 @@ def test_the_references_are_those_of_a_published_system() -> None:
     [
         ((648, 2938, 914), "partition of nocaps.org"),
         ((417, 2670, 1413), "partition of the paper's first version"),
-        ((1500, 1500, 1500), "no published partition"),
+        ((1500, 1500, 1500), "own partition"),
     ],
 )
 def test_registered_captions_are_read_again(

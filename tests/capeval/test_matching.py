@@ -86,7 +86,7 @@ def test_file_names_of_the_references() -> None:
     references, said = References({7: ["a"], 8: ["b"]}), Candidates({"x.jpg": "a", "dir/y.jpg": "b"})
     _, matched, matching = match_captions(references, said, names=lambda: {7: "x.jpg", 8: "y.jpg"})
     assert dict(matched) == {7: ["a"], 8: ["b"]}
-    assert matching.rule == "file names listed by the references"
+    assert matching.rule == "listed file names"
     with pytest.raises(MismatchError):
         match_captions(references, said, names=lambda: {7: "x.jpg", 8: "x.jpg"})
 
@@ -161,7 +161,7 @@ def test_score_with_other_ids_and_parts(references: Path, tmp_path: Path) -> Non
     assert (first["images"], second["images"]) == (1, 1)
     assert first["matching"]["rule"] == "numbers in COCO's file names"
     assert second["matching"] == {
-        "rule": "file names listed by the references",
+        "rule": "listed file names",
         "example": ["photo2.jpg", 2],
         "references": 3,
         "without_results": 2,

@@ -15,7 +15,7 @@ from tests.journeys.people import People, file_name, get_reference_scores, write
 RULES: dict[str, Callable[[int], str]] = {
     "numbers equal their decimal text": str,
     "numbers in COCO's file names": file_name,
-    "file names listed by the references": lambda image: f"folder/{image}.jpg",
+    "listed file names": lambda image: f"folder/{image}.jpg",
 }
 
 

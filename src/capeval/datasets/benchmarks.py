@@ -21,6 +21,7 @@ from capeval.datasets.benchmark_types import (
     RegisteredBenchmark,
     Subsets,
 )
+from capeval.datasets.nocaps_partitions import count_domains, describe_partition
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
 from capeval.errors.messages import format_images
 from capeval.formats import load_references
@@ -67,19 +68,12 @@ def _read_image_list(path: Path, captions: References) -> list[ImageId]:
     return list(dict.fromkeys(name if name in captions else by_stem[name] for name in listed))
 
 
-# The numbers of images in domain, near domain and out of domain.
-_PARTITIONS: Mapping[tuple[int, ...], str] = {
-    (648, 2938, 914): "partition of nocaps.org",
-    (417, 2670, 1413): "partition of the paper's first version",
-}
-
-
 def _describe_domains(domains: Subsets) -> tuple[str, ...]:
     """Return the footnote that names the partition of nocaps val into domains."""
-    sizes = tuple(len(domains.get(name, ())) for name in nocaps.DOMAINS)
+    sizes = count_domains({name: len(images) for name, images in domains.items()})
     names = (name.removesuffix("-domain") for name in nocaps.DOMAINS)
     shown = ", ".join(f"{size:,} {name}" for size, name in zip(sizes, names, strict=True))
-    return (f"Domains: {shown} ({_PARTITIONS.get(sizes, 'no published partition')}).",)
+    return (f"Domains: {shown} ({describe_partition(sizes)}).",)
 
 
 _coco = partial(InstalledBenchmark, references=(5, 6))

@@ -14,6 +14,7 @@ from capeval.errors.messages import format_images
 from capeval.formats import load_references, load_subsets
 from capeval.formats.io.json import IMAGE_ID, iterate_rows, read_json
 from capeval.formats.io.sources import add_path_to_errors
+from capeval.scoring.matching import Names, match_ids
 
 __all__ = [
     "ALIASES",
@@ -258,13 +259,17 @@ def number_images(references: References) -> References:
     return References({number: references[image] for image, number in numbers.items()})
 
 
-def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -> Domains:
+def load_domains(
+    path: str | Path, *, images: Iterable[ImageId] | None = None, names: Names | None = None
+) -> Domains:
     """Read the domain of each image from a file.
 
     Args:
         path: Captions or image information with a `domain` (or `split`, `subset`) of each image, or a mapping
             of domains to image ids. Domains may be written `in_domain`, `in-domain` or `in`.
-        images: The images to return, each of which must have a domain; by default all images.
+        images: The images to return, each of which must have a domain; by default all images. Their ids are
+            equated with those of the file by the rules of `match_captions`.
+        names: Returns the file names of the images by id.
 
     Raises:
         FormatError: The file is invalid, or a domain is unknown.
@@ -292,11 +297,13 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         twice = next(image for image in every if every.count(image) > 1)
         raise MismatchError(f"{path}: each image must have one domain (got image {twice!r} twice)")
     if images is not None:
-        wanted, known = dict.fromkeys(images), set(every)
-        missing = [image for image in wanted if image not in known]
+        wanted = list(dict.fromkeys(images))
+        _, known = match_ids(wanted, every, extra="skip", names=names)
+        missing = set(wanted).difference(known.values())
         if missing:
-            raise MismatchError(f"{path}: {format_images(missing)} missing a domain")
-        domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
+            found = [image for image in wanted if image in missing]
+            raise MismatchError(f"{path}: {format_images(found)} missing a domain")
+        domains = {name: [known[image] for image in ids if image in known] for name, ids in domains.items()}
     return {name: ids for name, ids in domains.items() if ids}
 
 

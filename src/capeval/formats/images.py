@@ -12,8 +12,17 @@ from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, iterate_rows, read_json
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 
-__all__ = ["ImageInfo", "image_info", "load_file_names", "load_image_fields", "load_images"]
+__all__ = [
+    "ImageInfo",
+    "image_info",
+    "load_file_names",
+    "load_image_fields",
+    "load_image_names",
+    "load_images",
+]
 
+# Fields with the name of an image.
+_NAMES = ("file_name", "open_images_id")
 # Fields with the URL of an image, COCO's own copy first.
 _ADDRESSES = ("coco_url", "url", "flickr_url")
 _SIZE = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
@@ -87,6 +96,34 @@ def load_file_names(file: File) -> dict[ImageId, str]:
             rows = iterate_rows(content, "images", {"id": IMAGE_ID})
             return {row["id"]: row["file_name"] for _, row in rows if TEXT.fits(row.get("file_name"))}
     return {}
+
+
+def load_image_names(file: File) -> dict[ImageId, str]:
+    """Return the file name of each image of an `image_info` file, or its Open Images id.
+
+    Args:
+        file: The path of the file, or its bytes.
+
+    Raises:
+        FormatError: The file is invalid, contains no image, or an image has no name.
+        OSError: The file can't be read.
+
+    Example:
+        >>> from capeval.formats.images import load_image_names
+        >>> load_image_names(b'{"images": [{"id": 17, "file_name": "0013ea2087020901.jpg"}]}')
+        {17: '0013ea2087020901.jpg'}
+    """
+    names: dict[ImageId, str] = {}
+    with add_path_to_errors(file):
+        for entry, row in iterate_rows(read_json(file), "images", {"id": IMAGE_ID}):
+            key = next((name for name in _NAMES if name in row), _NAMES[0])
+            check_row(row, entry, {key: TEXT})
+            names[row["id"]] = row[key]
+        if not names:
+            raise FormatError(
+                "the file must contain at least one image (got none)", kind=FormatErrorKind.NO_IMAGES
+            )
+    return names
 
 
 def load_image_fields(file: File) -> tuple[dict[ImageId, dict[str, Any]], list[dict[str, Any]]]:

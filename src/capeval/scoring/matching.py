@@ -15,12 +15,14 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
 from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images, shorten
 
-__all__ = ["Matching", "Policy", "list_problems", "match_captions", "match_ids"]
+__all__ = ["Matching", "Names", "Policy", "list_problems", "match_captions", "match_ids"]
 
 Policy = Literal["error", "skip"]
 """Treatment of images that only one side has: an error, or skipping them."""
 
 Names = Callable[[], Mapping[ImageId, str]]
+"""Function that returns the file names of images by id."""
+
 _COCO = re.compile(r"COCO_\w+_0*(\d+)", re.ASCII)
 
 
@@ -54,7 +56,10 @@ _RULES: Mapping[str, Callable[[ImageId], str]] = {
     "base names without extension": _get_stem,
     "numbers in COCO's file names": _get_number,
 }
-_FILE_NAMES = "file names listed by the references"
+_NAME_RULES: Mapping[str, Callable[[ImageId], str]] = {
+    "listed file names": _get_base_name,
+    "listed file names without extension": _get_stem,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,17 +114,17 @@ def match_captions(
 
     Image ids are equated by the first of these rules that gives references to all results: equal ids; numbers
     and their decimal text; Unicode normalization (NFC); base names of paths; base names without extension;
-    numbers in COCO's file names; file names listed by the references. A rule must map the ids of each side to
-    different ids, and applies to all ids. If images are skipped, the first rule is used that gives references
-    to some results.
+    numbers in COCO's file names; listed file names, with or without extension. A rule must map the ids of
+    each side to different ids, and applies to all ids. If images are skipped, the first rule is used that
+    gives references to some results.
 
     Args:
         references: The references.
         candidates: The candidates.
         missing: `skip` to skip images without candidate.
         extra: `skip` to skip candidates without references.
-        names: Returns the file names of the references' images by id. It is called only if no other rule
-            applies.
+        names: Returns the file names of the references' images by id, from the references or a list of
+            images. It is called only if no other rule applies.
 
     Returns:
         The references and candidates of the matched images, with the ids of the references, and the matching.
@@ -240,12 +245,14 @@ def match_ids(
             return rule, ids
     listed = names() if names is not None else {}
     images = [image for image in references if image in listed]
-    by_name: dict[ImageId, ImageId] = {_get_base_name(listed[image]): image for image in images}
-    keys = [_get_base_name(image) for image in results]
-    if len(by_name) < len(images) or len(set(keys)) < len(keys):
-        return "", {}
-    ids = _map_ids(results, keys, by_name, extra)
-    return _FILE_NAMES if ids else "", ids
+    for rule, get_key in _NAME_RULES.items():
+        by_name: dict[ImageId, ImageId] = {get_key(listed[image]): image for image in images}
+        keys = [get_key(image) for image in results]
+        if len(by_name) < len(images) or len(set(keys)) < len(keys):
+            continue
+        if ids := _map_ids(results, keys, by_name, extra):
+            return rule, ids
+    return "", {}
 
 
 def _map_ids(

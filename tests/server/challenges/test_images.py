@@ -125,7 +125,7 @@ def test_results_by_the_file_names_of_the_list(path: Path) -> None:
         "captions_val_mine_results.json", [json.dumps(rows).encode()], list(Split.objects.all())
     )
     assert [row["image_id"] for row in json.loads(upload.files["val"])] == list(range(1, 7))
-    assert upload.id_rules == {"val": "file names listed by the references"}
+    assert upload.id_rules == {"val": "listed file names"}
 
 
 def test_importing_again_changes_or_removes_the_list(path: Path) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from capeval.cli.toolkit.options import EvaluationOptions, InputOptions
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import Columns, Role
-from capeval.errors import FormatError, OptionError
+from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.formats import LIMIT, load_candidates, load_references
 from capeval.formats.caption_files import read_references
+from capeval.formats.images import load_image_names
 from capeval.formats.io.sources import File, read_bounded
+from capeval.scoring.matching import match_ids
 
 if TYPE_CHECKING:
     from capeval.datasets.benchmark_types import Benchmark
@@ -171,7 +173,25 @@ class CaptionReader:
             raise _add_hint(error, partial(load_references, file, name=name), SWAPPED) from None
 
     def _references(self, file: File, name: str) -> References:
-        return read_references(file, self.reference_columns, name=name, split=self.options.splits)
+        found = read_references(file, self.reference_columns, name=name, split=self.options.splits)
+        return found if self.options.image_info is None else _apply_ids(self.options.image_info, found)
+
+
+def _apply_ids(image_info: Path, references: References) -> References:
+    """Return references with the ids of an image list.
+
+    Raises:
+        MismatchError: The list doesn't contain all images of the references.
+    """
+    names = load_image_names(image_info)
+    _, ids = match_ids(list(names), references.image_ids, names=lambda: names)
+    if not ids:
+        listed, known = next(iter(names.items())), references.image_ids[0]
+        raise MismatchError(
+            f"{image_info}: the list must contain all images of the references; it has ids such as"
+            f" {listed[0]!r} or {listed[1]!r}, and the references have ids such as {known!r}"
+        )
+    return References({ids[image]: captions for image, captions in references.items()})
 
 
 def _add_hint(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:

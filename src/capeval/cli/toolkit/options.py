@@ -166,6 +166,11 @@ class InputOptions:
         Unmatched, Option(help="For results without references: an error, or skip these results.")
     ] = "error"
 
+    image_info: Annotated[
+        Path | None,
+        Option(help="Image list (image_info) with file names, to match results and references by these."),
+    ] = None
+
     def __post_init__(self) -> None:
         check_options(self)
 

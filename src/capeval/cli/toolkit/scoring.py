@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from capeval.cli.toolkit.inputs import CaptionReader, get_path, is_standard_input, place, references_from
+from capeval.cli.toolkit.inputs import CaptionReader, is_standard_input, place, references_from
 from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, InputOptions, metric_names
 from capeval.cli.toolkit.output import Steps, deliver
 from capeval.cli.toolkit.resource_setup import prepare_metrics
@@ -16,7 +16,7 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images
 from capeval.formats import load_subsets
-from capeval.formats.images import load_file_names
+from capeval.formats.images import load_file_names, load_image_names
 from capeval.metrics import DEFAULT, Metric
 from capeval.metrics.registry import DefaultMetrics
 from capeval.report import System, to_html
@@ -139,8 +139,11 @@ def load_captions(
 
 def matching_options(references: Path | None, options: InputOptions) -> dict[str, Any]:
     """Return the options of `match_captions` for references in a file, which may list file names."""
-    is_file = references is not None and not is_standard_input(references)
-    names = partial(load_file_names, get_path(references)) if is_file else None
+    names = None
+    if options.image_info is not None:
+        names = partial(load_image_names, options.image_info)
+    elif references is not None and not is_standard_input(references):
+        names = partial(load_file_names, references)
     return {"missing": options.missing, "extra": options.extra, "names": names}
 
 

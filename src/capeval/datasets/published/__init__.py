@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 __all__ = [
     "ABSTRACT50S_ACCURACY",
     "COCO_HUMAN",
-    "NOCAPS_HUMAN",
     "RANK_CORRELATION",
     "UNIQUE_NGRAMS",
     "Published",
@@ -47,34 +46,6 @@ COCO_HUMAN: Published[Mapping[str, float]] = Published(
     source="Chen et al. 2015, Microsoft COCO Captions, Table 1 (c5)",
 )
 """Human scores on COCO's test set with five references."""
-
-NOCAPS_HUMAN: Published[Mapping[str, Mapping[str, Mapping[str, float]]]] = Published(
-    values=MappingProxyType(
-        {
-            "val": {
-                "in-domain": {"CIDEr-D": 0.833, "SPICE": 0.139},
-                "near-domain": {"CIDEr-D": 0.855, "SPICE": 0.143},
-                "out-domain": {"CIDEr-D": 0.914, "SPICE": 0.137},
-                "overall": {"CIDEr-D": 0.871, "SPICE": 0.141},
-            },
-            "test": {
-                "in-domain": {"CIDEr-D": 0.758, "SPICE": 0.142},
-                "near-domain": {"CIDEr-D": 0.848, "SPICE": 0.147},
-                "out-domain": {"CIDEr-D": 0.891, "SPICE": 0.140},
-                "overall": {
-                    "BLEU-1": 0.766,
-                    "BLEU-4": 0.195,
-                    "METEOR": 0.282,
-                    "ROUGE-L": 0.528,
-                    "CIDEr-D": 0.853,
-                    "SPICE": 0.145,
-                },
-            },
-        }
-    ),
-    source="Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)",
-)
-"""Human scores by split, domain and metric."""
 
 UNIQUE_NGRAMS: Published[Mapping[str, tuple[int, ...]]] = Published(
     values=MappingProxyType({"COCO": (6913, 46664, 92946, 119582), "nocaps": (8291, 59714, 116765, 144577)}),

@@ -55,7 +55,8 @@ class NocapsRow:
         source: The paper or repository, and the table.
         partition: The numbers of images in domain, near domain and out of domain.
         scores: The scores by domain and metric, in percent as published. The domain of all images is
-            `overall`.
+            `overall`; scores on the validation images of COCO are those of `COCO`. Document frequencies
+            are those of all images (`SOURCES.md`).
     """
 
     system: str
@@ -120,7 +121,7 @@ def load_nocaps(
     for cells in _read("nocaps.csv"):
         if cells["split"] == split and partition in (None, _parse_partition(cells["partition"])):
             scores = rows.setdefault(tuple(cells[name] for name in _SYSTEM), {})
-            for domain in (*DOMAINS, "overall"):
+            for domain in (*DOMAINS, "overall", "COCO"):
                 if cells[domain]:
                     scores.setdefault(domain, {})[cells["metric"]] = float(cells[domain])
     return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,6 @@ from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import (
     EvaluationOptions,
     InputOptions,
-    Metrics,
     ReferencesFile,
     SpiceLongest,
     metric_names,
@@ -20,6 +20,17 @@ from capeval.cli.toolkit.output import Steps, examples, name_systems
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.domains.options import DomainOptions, DomainTestOptions, LayoutOptions
+
+DomainMetrics = Annotated[
+    Sequence[str] | None,
+    Option(
+        "--metrics",
+        "-m",
+        metavar="NAME,...",
+        help="Metrics, comma-separated or repeated; run 'capeval metrics' for the list.",
+        show_default="metrics of the COCO server, and SPICE",
+    ),
+]
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates, ImageId, References
@@ -30,7 +41,7 @@ __all__ = ["EXAMPLES", "ORDER", "run"]
 ORDER = 120
 EXAMPLES = examples(
     "capeval study domains nocaps_val.json results.json",
-    "capeval study domains nocaps_val.json a.json b.json --human val --layout table2 -o figures",
+    "capeval study domains nocaps_val.json a.json b.json --published val --layout table2 -o figures",
     "capeval study domains captions.json results.json --objects boxes.csv --class-names classes.csv",
 )
 
@@ -51,31 +62,33 @@ class DomainFiles:
     hierarchy: Annotated[
         Path | None, Option(help="Open Images hierarchy, to count subclasses of COCO classes as COCO's.")
     ] = None
-    image_info: Annotated[
-        Path | None, Option(help="nocaps image information, to map Open Images ids to image ids.")
-    ] = None
 
     def __post_init__(self) -> None:
         if self.objects is not None and (self.domains is not None or self.class_names is None):
             raise OptionError("--objects requires --class-names, and can't be combined with --domains")
 
-    def read(self, captions: References, references: Path) -> Mapping[str, Sequence[ImageId]]:
+    def read(
+        self, captions: References, references: Path, image_info: Path | None
+    ) -> Mapping[str, Sequence[ImageId]]:
         """Return the images of each domain.
 
         Args:
             captions: The references.
             references: The file of references, which can contain the domains.
+            image_info: The image list, if any.
         """
         from capeval.datasets.nocaps import domains_of_boxes, load_domains
+        from capeval.formats.images import load_image_names
 
         if self.objects is None or self.class_names is None:
-            return load_domains(self.domains or references, images=captions)
+            names = None if image_info is None else partial(load_image_names, image_info)
+            return load_domains(self.domains or references, images=captions, names=names)
         return domains_of_boxes(
             captions,
             self.objects,
             self.class_names,
             hierarchy=self.hierarchy,
-            image_info=self.image_info,
+            image_info=image_info,
         )
 
 
@@ -111,7 +124,7 @@ def run(
     *,
     domains: DomainFiles,
     reading: InputOptions,
-    metrics: Metrics = None,
+    metrics: DomainMetrics = None,
     spice_longest: SpiceLongest = None,
     options: DomainOptions,
     tests: DomainTestOptions,
@@ -128,11 +141,13 @@ def run(
     from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.cli.toolkit.scoring import load_captions
     from capeval.datasets.nocaps import number_images
+    from capeval.metrics.registry import DEFAULT, DefaultMetrics
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.studies.domains.report import report, write_latex
 
     named = name_systems(results)
     names, results = list(named), list(named.values())
+    metrics = metrics or DefaultMetrics((*DEFAULT, "SPICE"))
     evaluation = EvaluationOptions(metrics=metrics, reading=reading, spice_longest=spice_longest)
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
@@ -141,7 +156,7 @@ def run(
     with Steps(3 + len(results)) as steps:
         steps.next("Reading and preparing references")
         loaded = load_captions(references, results, CaptionReader(reading), prepare=number_images)
-        images = domains.read(loaded.references, references)
+        images = domains.read(loaded.references, references, reading.image_info)
         evaluator = DomainEvaluator(loaded.references, images, ready, options)
         coco_systems = coco.read(names, evaluation)
         systems = dict(zip(names, loaded.candidates, strict=True))

@@ -60,8 +60,9 @@ class LayoutOptions:
     """
 
     layout: Annotated[Layout, Option(help="Table layout, as in the paper.")] = "table3"
-    human: Annotated[
-        Literal["val", "test"] | None, Option(help="Show the paper's human scores of this split.")
+    published: Annotated[
+        Literal["val", "test"] | None,
+        Option(help="Add the published rows of this split that use the same partition into domains."),
     ] = None
 
     def __post_init__(self) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from capeval._internal.atomic_write import atomic_write
 from capeval._internal.validation import validate_choice
-from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
+from capeval.datasets.nocaps_partitions import count_domains, describe_partition
 from capeval.errors import MismatchError
 from capeval.report.comparison_notes import describe_differences, describe_marks, describe_tests
 from capeval.report.comparison_tables import Pairs, create_pair_table, mark_cell
@@ -18,15 +18,19 @@ from capeval.scoring.comparisons import FEW_IMAGES
 from capeval.scoring.grid_formats import to_latex
 from capeval.scoring.grids import Cell, Grid, create_score_cell
 from capeval.studies.domains import COCO, OVERALL, DomainScores, DomainStudy
-from capeval.studies.domains.options import Layout, LayoutOptions
+from capeval.studies.domains.options import Frequencies, Layout, LayoutOptions
+from capeval.studies.domains.published_rows import PublishedRows, select_published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PEOPLE", "all_scores", "bars", "comparison_table", "paper_table", "report", "write_latex"]
+__all__ = ["all_scores", "bars", "comparison_table", "paper_table", "report", "write_latex"]
 
-PEOPLE = "Human (paper)"
-"""The row name of human scores."""
+# The images of document frequencies.
+_FREQUENCIES: Mapping[Frequencies | None, str] = {"all": "all images", "domain": "each domain"}
+
+# Columns of tables with published rows.
+_ORIGIN = ("Training data", "Document frequencies", "Source")
 
 # Scores in the paper's tables for each domain, for all images, and for COCO.
 _DOMAIN_SCORES = ("CIDEr-D", "SPICE")
@@ -48,27 +52,27 @@ def report(
 
     Args:
         study: The scores of systems.
-        options: The table of the paper, and the split of the published human scores.
+        options: The table of the paper, and the split of the published rows.
     """
-    people = None if options.human is None else NOCAPS_HUMAN.values[options.human]
-    coco = dict(study.coco)
-    if coco and people:
-        coco[PEOPLE] = COCO_HUMAN.values
-    names = next(iter(study.systems.values())).corpus[OVERALL]
+    first = next(iter(study.systems.values()))
+    published = select_published(first, options.published)
+    names = first.corpus[OVERALL]
     metric = next(name for name in (*_DOMAIN_SCORES, *names) if name in names)
     tables = {
         "paper-layout": paper_table(
             study.systems,
             layout=options.layout,
-            human=people,
-            coco=coco,
+            published=published,
+            coco=study.coco,
             comparisons=study.comparisons,
         ),
         "domains": all_scores(study.systems),
     }
     if study.comparisons:
         tables["comparisons"] = comparison_table(study)
-    return StudyReport(tables=tables, figures={"domains": lambda: bars(study.systems, metric, people)})
+    return StudyReport(
+        tables=tables, figures={"domains": lambda: bars(study.systems, metric, published.people)}
+    )
 
 
 def write_latex(found: StudyReport, folder: Path) -> list[Path]:
@@ -89,16 +93,15 @@ def paper_table(
     systems: Mapping[str, DomainScores],
     *,
     layout: Layout,
-    human: Mapping[str, Mapping[str, float]] | None = None,
+    published: PublishedRows = PublishedRows(),  # noqa: B008 - it is immutable.
     coco: Mapping[str, Mapping[str, float]] | None = None,
     comparisons: Mapping[str, Pairs] | None = None,
 ) -> Grid:
     """Return scores times 100, with one row per system, as in Tables 2 and 3.
 
     Table 2 has CIDEr and SPICE by domain and overall, and the scores on COCO. Table 3 has CIDEr and SPICE by
-    domain, and all metrics overall. Scores that no system has are omitted. If the systems' document
-    frequencies are counted in each domain, human scores by domain that depend on document frequencies are
-    omitted too, because the published scores use all images.
+    domain, and all metrics overall. Scores that no system has are omitted. Published rows follow the systems,
+    with their training data, document frequencies and source in additional columns.
 
     A dagger marks scores that differ significantly from the first system's. A score is bold if it is
     significantly better than those of all other systems.
@@ -106,8 +109,8 @@ def paper_table(
     Args:
         systems: The scores of each system.
         layout: The table.
-        human: The human scores, by domain and metric.
-        coco: The corpus scores on COCO of some rows, by their names, for Table 2.
+        published: The published rows (`select_published`).
+        coco: The corpus scores on COCO of some systems, by their names, for Table 2.
         comparisons: The comparisons of systems in each domain and on COCO
             (`DomainStudy.comparisons`); None to mark no scores.
 
@@ -118,38 +121,71 @@ def paper_table(
     validate_choice("layout", layout, get_args(Layout))
     domains = _list_domains(systems)
     rows = {name: _flatten(scores.corpus) for name, scores in systems.items()}
-    if human is not None:
-        rows[PEOPLE] = _flatten(_select_comparable(human, systems))
     for name, scores in (coco or {}).items():
-        if name in rows:
-            rows[name] |= {(COCO, metric): score for metric, score in scores.items()}
+        rows[name] |= {(COCO, metric): score for metric, score in scores.items()}
     wanted = [(COCO, metric) for metric in (_COCO_SCORES if layout == "table2" else ())]
     for domain in domains:
         of_domain = _DOMAIN_SCORES if domain != domains[-1] else _OVERALL_SCORES[layout]
         wanted += [(domain, metric) for metric in of_domain]
-    shown = [key for key in wanted if any(key in rows[name] for name in systems)]
+    shown = [key for key in wanted if any(key in values for values in rows.values())]
     if not shown:
         raise MismatchError(
             f"systems must have at least one score of {', '.join(_OVERALL_SCORES['table3'])} (got none)"
         )
-    labels = list(systems)
-    cells = []
-    for name, values in rows.items():
-        row = [Cell(value=name)]
-        for domain, metric in shown:
-            score = values.get((domain, metric))
-            cell = Cell(value=None if score is None else 100 * score, digits=1)
-            pairs = (comparisons or {}).get(domain, {})
-            row.append(mark_cell(cell, pairs, labels, name, metric) if pairs and name in systems else cell)
-        cells.append(tuple(row))
+    cells = [
+        _build_row(name, values, shown, tuple(systems), comparisons or {}) for name, values in rows.items()
+    ]
+    origin = _ORIGIN if published.rows else ()
+    if origin:
+        used = (_FREQUENCIES.get(each.frequencies) for each in systems.values())
+        cells = [
+            (*row, *(Cell(value=text) for text in (None, each, None)))
+            for row, each in zip(cells, used, strict=True)
+        ]
+        cells += _build_published_rows(published, shown)
     columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
-    grid = Grid(columns=columns, rows=tuple(cells))
+    grid = Grid(columns=(*columns, *origin), rows=tuple(cells))
     notes = [_describe_images(systems), "Scores are times 100."]
     if comparisons:
         notes += _describe_few(systems)
-        notes += describe_marks(grid, labels[0], comparisons[domains[-1]])
+        notes += describe_marks(grid, next(iter(systems)), comparisons[domains[-1]])
         notes += describe_tests(comparisons)
-    return replace(grid, notes=(*notes, *_list_notes(systems, with_people=human is not None)))
+    return replace(grid, notes=(*notes, *published.notes, *_list_notes(systems)))
+
+
+def _build_row(
+    name: str,
+    scores: Mapping[tuple[str, str], float],
+    shown: Sequence[tuple[str, str]],
+    labels: Sequence[str],
+    comparisons: Mapping[str, Pairs],
+) -> tuple[Cell, ...]:
+    """Return the name and the scores of a system, with the marks of tests."""
+    row = [Cell(value=name)]
+    for domain, metric in shown:
+        score = scores.get((domain, metric))
+        cell = Cell(value=None if score is None else 100 * score, digits=1)
+        pairs = comparisons.get(domain, {})
+        row.append(mark_cell(cell, pairs, labels, name, metric) if pairs else cell)
+    return tuple(row)
+
+
+def _build_published_rows(
+    published: PublishedRows, shown: Sequence[tuple[str, str]]
+) -> list[tuple[Cell, ...]]:
+    """Return the rows of published scores, with the data that make them comparable."""
+    rows = []
+    for row in published.rows:
+        scores = (row.scores.get(domain, {}).get(metric) for domain, metric in shown)
+        origin = (row.training, _FREQUENCIES["all"], row.source)
+        rows.append(
+            (
+                Cell(value=row.system),
+                *(Cell(value=score, digits=1) for score in scores),
+                *(Cell(value=text) for text in origin),
+            )
+        )
+    return rows
 
 
 def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
@@ -171,8 +207,8 @@ def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
     known = (
         each for scores in systems.values() for part in scores.intervals.values() for each in part.values()
     )
-    notes = [interval.note for interval in known][:1]
-    few = _describe_few(systems) if notes else ()
+    notes = [_describe_images(systems), *[interval.note for interval in known][:1]]
+    few = _describe_few(systems) if len(notes) > 1 else ()
     return Grid(
         columns=("System", "Domain", "Images", *names),
         rows=tuple(rows),
@@ -200,7 +236,7 @@ def comparison_table(study: DomainStudy) -> Grid:
 def bars(
     systems: Mapping[str, DomainScores], metric: str, human: Mapping[str, Mapping[str, float]] | None = None
 ) -> Figure:
-    """Plot a score by domain: one bar per system, and lines for human scores.
+    """Plot a score by domain: one bar per system, and lines for human scores in percent.
 
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
@@ -220,14 +256,13 @@ def bars(
             y = [100 * scores.corpus[domain][metric] for domain in domains]
             drawn = panel.bar(x, y, width * 0.95, color=COLORS[place % len(COLORS)], label=name)
             panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
-        comparable = _select_comparable(human or {}, systems)
-        people = [comparable.get(domain, {}).get(metric) for domain in domains]
+        people = [(human or {}).get(domain, {}).get(metric) for domain in domains]
         for group, score in enumerate(people):
             if score is not None:
                 ends = (group - 0.42, group + 0.42)
                 # All lines share one legend entry.
-                label = None if panel.lines else "people (paper)"
-                panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
+                label = None if panel.lines else "people (published)"
+                panel.plot(ends, (score, score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
         panel.set_title(f"{metric} by domain{_describe_weights(systems, metric)}", loc="left")
@@ -251,23 +286,11 @@ def _list_domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     return tuple(next(iter(systems.values())).corpus)
 
 
-def _select_comparable(
-    people: Mapping[str, Mapping[str, float]], systems: Mapping[str, DomainScores]
-) -> Mapping[str, Mapping[str, float]]:
-    """Return the human scores with the same document frequencies as the systems."""
-    scores = next(iter(systems.values()))
-    others = scores.weighted if scores.frequencies == "domain" else ()
-    return {
-        domain: {name: score for name, score in of_domain.items() if domain == OVERALL or name not in others}
-        for domain, of_domain in people.items()
-    }
-
-
 def _describe_images(systems: Mapping[str, DomainScores]) -> str:
-    """Return the footnote with the number of images of each domain."""
+    """Return the footnote with the number of images of each domain, and the partition."""
     images = next(iter(systems.values())).images
     counts = ", ".join(f"{domain} {count:,}" for domain, count in images.items())
-    return f"Images: {counts}."
+    return f"Images: {counts} ({describe_partition(count_domains(images))})."
 
 
 def _describe_few(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
@@ -279,27 +302,25 @@ def _describe_few(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     return (f"Fewer than {FEW_IMAGES} images in {', '.join(few)}: intervals and tests are unreliable.",)
 
 
-def _list_notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
+def _list_notes(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     """Return footnotes: the images of document frequencies, and missing scores."""
-    frequencies = _describe_frequencies(next(iter(systems.values())), with_people=with_people)
     unscored = (
         f"{name}: {note}" if len(systems) > 1 else note
         for name, scores in systems.items()
         for note in scores.notes
     )
-    return (*frequencies, *unscored)
+    return (*_describe_frequencies(next(iter(systems.values()))), *unscored)
 
 
-def _describe_frequencies(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
+def _describe_frequencies(scores: DomainScores) -> tuple[str, ...]:
     """Return the footnote with the images of document frequencies, if any are used."""
     names = ", ".join(scores.weighted)
     if scores.frequencies == "all":
         return (f"Document frequencies of {names}: all images, as in the published nocaps tables.",)
     if scores.frequencies == "domain":
-        left_out = f" Human {names} by domain is left out, since it uses all images." if with_people else ""
         return (
             f"Document frequencies of {names}: only the images of each domain; published nocaps tables use"
-            f" all images.{left_out}",
+            " all images.",
         )
     return ()
 
