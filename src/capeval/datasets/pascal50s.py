@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from capeval._internal.optional_packages import make_missing_package_error
-from capeval.errors import FormatError, FormatErrorKind
+from capeval.data.captions import References
+from capeval.datasets.matlab_files import get_field, get_member, read_matlab
+from capeval.datasets.sentences50s import load_sentences
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
+from capeval.errors.messages import format_images
 from capeval.formats.io.json import IMAGE_ID, TEXT, iterate_rows, raise_type_error, read_json
-from capeval.formats.io.sources import File, add_path_to_errors, read_source
+from capeval.formats.io.sources import File, add_path_to_errors
 from capeval.formats.judgments.plans import CLASSES, Pair
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
 
 _ABSTRACT_TRIPLETS = "consensus_abstract.mat"
 _PASCAL_PAIRS = "pair_pascal.mat"
+_PASCAL_SENTENCES = "pascal50S.mat"
 
 
 def has_abstract50s(folder: Path) -> bool:
@@ -97,13 +101,16 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
 def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
     """Read the pairs of PASCAL-50S from a folder.
 
-    The files are `pascal_50s_5refs.json`, which may be compressed with gzip, and `pair_pascal.mat`.
+    The files are `pascal_50s_5refs.json`, which may be compressed with gzip, and `pair_pascal.mat`. If the
+    folder also contains `pascal50S.mat`, the references are the first 48 sentences of each image, as in the
+    paper, instead of five of them.
 
     Returns:
         The pairs judged with the triplet protocol, with references; and the pairs judged with the image.
 
     Raises:
         FormatError: A file is invalid.
+        MismatchError: `pascal50S.mat` has no sentences for an image.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
 
@@ -127,7 +134,16 @@ def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         ('A dog runs.', (1, 1, -1))
     """
     preferences = load_pascal_preferences(_find_file(folder, "pascal_50s_5refs.json"))
+    if (folder / _PASCAL_SENTENCES).exists():
+        preferences = _replace_references(preferences, load_sentences(folder / _PASCAL_SENTENCES, most=48))
     return preferences, load_pascal_pairs(folder / _PASCAL_PAIRS)
+
+
+def _replace_references(pairs: Sequence[Pair], references: References) -> tuple[Pair, ...]:
+    missing = list(dict.fromkeys(pair.image for pair in pairs if pair.image not in references))
+    if missing:
+        raise MismatchError(f"{format_images(missing)} without sentences in {_PASCAL_SENTENCES}")
+    return tuple(replace(pair, references=tuple(references[pair.image])) for pair in pairs)
 
 
 def _find_file(folder: Path, name: str) -> Path:
@@ -171,7 +187,7 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
         ('A dog runs.', (1, 1, -1))
     """
     with add_path_to_errors(triplets):
-        rows = _get_field(_read_matlab(triplets), "triplets")
+        rows = get_field(read_matlab(triplets), "triplets")
         if not len(rows) or len(rows) % references:
             message = f"'triplets' must have {references} rows per pair (got {len(rows):,} rows)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
@@ -231,8 +247,8 @@ def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
         ('HM', 'A red bus on a street.', '6', (1, -1, 1))
     """
     with add_path_to_errors(file):
-        content = _read_matlab(file)
-        columns = [_get_field(content, name) for name in ("new_input", "new_data", "category", "result")]
+        content = read_matlab(file)
+        columns = [get_field(content, name) for name in ("new_input", "new_data", "category", "result")]
         if len({len(column) for column in columns}) > 1:
             message = "'new_input', 'new_data', 'category' and 'result' must have one row per pair"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
@@ -243,15 +259,15 @@ def _parse_pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) ->
     if kind not in (1, 2, 3, 4):
         message = f"category[{row}] must be an integer from 1 to 4 (got {kind})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"category[{row}]")
-    votes = np.atleast_1d(_get_member(result, "result", f"result[{row}]")).astype(int)
+    votes = np.atleast_1d(get_member(result, "result", f"result[{row}]")).astype(int)
     if not votes.size or set(votes.tolist()) - {1, -1}:
         message = f"result[{row}] must have votes of 1 or -1 (got {votes.tolist()})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"result[{row}]")
     entry = f"new_input[{row}]"
     return Pair(
-        image=str(_get_member(text, "name", entry)),
-        first=str(_get_member(text, "sent2", entry)),
-        second=str(_get_member(text, "sent1", entry)),
+        image=str(get_member(text, "name", entry)),
+        first=str(get_member(text, "sent2", entry)),
+        second=str(get_member(text, "sent1", entry)),
         votes=tuple((-votes).tolist()),
         kind=CLASSES[kind - 1],
         first_by=str(int(system[1])),
@@ -299,7 +315,7 @@ def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
 
 def _parse_preference(entry: Any, kind: str, name: str) -> Pair:
     captions, references, label, image = (
-        _get_member(entry, field, name) for field in ("captions", "references", "label", "image")
+        get_member(entry, field, name) for field in ("captions", "references", "label", "image")
     )
     for field, texts in (("captions", captions), ("references", references)):
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
@@ -318,7 +334,7 @@ def _parse_preference(entry: Any, kind: str, name: str) -> Pair:
 
 
 def _parse_triplet(row: Any, name: str) -> tuple[str, str, str, int]:
-    a, b, c, rating = (_get_member(row, field, name) for field in ("A", "B", "C", "rating"))
+    a, b, c, rating = (get_member(row, field, name) for field in ("A", "B", "C", "rating"))
     if not all(isinstance(text, str) for text in (a, b, c)) or rating not in (1, -1):
         message = f"{name} must have sentences A, B and C and a rating of 1 or -1 (got {rating!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
@@ -336,35 +352,5 @@ def _read_candidates(file: File, count: int) -> list[tuple[str, str]]:
     return [(str(row["image_id"]), row["caption"]) for row in rows]
 
 
-def _get_member(entry: Any, field: str, name: str) -> Any:
-    if not isinstance(entry, Mapping) or field not in entry:
-        message = f"{name} must have {field!r}"
-        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=name, field=field)
-    return entry[field]
-
-
 def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
-
-
-def _read_matlab(file: File) -> Mapping[str, Any]:
-    try:
-        from scipy.io import loadmat
-    except ImportError as error:
-        raise make_missing_package_error("MATLAB files need", error) from None
-    data = io.BytesIO(read_source(file).data)
-    try:
-        content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
-    # With damaged files, scipy's parser can raise any exception, including OSError.
-    except Exception as error:
-        message = f"the file must be a MATLAB file ({error})"
-        raise FormatError(message, kind=FormatErrorKind.NOT_MATLAB) from None
-    return content
-
-
-def _get_field(content: Mapping[str, Any], name: str) -> Sequence[Any]:
-    if name not in content:
-        message = f"the file must have a variable {name!r}"
-        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name)
-    rows: list[Any] = list(np.atleast_1d(content[name]))
-    return rows

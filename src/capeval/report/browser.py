@@ -27,6 +27,7 @@ __all__ = [
     "ImageDetails",
     "SystemCaptions",
     "browser_data",
+    "build_browser",
     "caption_browser",
     "captions_data",
     "script_json",
@@ -113,10 +114,32 @@ def caption_browser(
         systems, references, candidates, tokenizer=tokenizer, pictures=pictures, details=details
     )
     validate_choice("by", by, tuple(data["scores"]))
+    return build_browser(data, by=by, pictures=pictures)
+
+
+def build_browser(
+    data: Mapping[str, Any],
+    *,
+    by: str,
+    other: str | None = None,
+    pictures: Mapping[ImageId, str] | None = None,
+) -> CaptionBrowser:
+    """Create a caption browser from the data of its script.
+
+    Args:
+        data: The result of `browser_data` or `captions_data`.
+        by: The initial sort key, a score.
+        other: The system with the score to subtract at first; images are then sorted from the lowest
+            difference.
+        pictures: The URL of each image's picture.
+
+    Raises:
+        OptionError: The URL of a picture has an invalid host.
+    """
     script = read_resource("assets/browser.js")
     # Nothing is escaped inside a script element: the data contain no "<", and the script contains no "</".
     content, code = Markup(script_json(data)), Markup(script)  # noqa: S704
-    body = render_template("browser.html", data=data, by=by, content=content, script=code)
+    body = render_template("browser.html", data=data, by=by, other=other, content=content, script=code)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return CaptionBrowser(
         style=Markup(read_resource("assets/browser.css")),  # noqa: S704

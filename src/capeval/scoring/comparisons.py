@@ -16,6 +16,7 @@ __all__ = [
     "Comparisons",
     "Method",
     "describe_test",
+    "format_exact_p_value",
     "format_p_value",
     "is_significant",
     "warn_about_few",
@@ -162,14 +163,30 @@ def format_p_value(comparison: Comparison, *, is_corrected: bool = False, digits
     """
     corrected = comparison.corrected_p_value if is_corrected else None
     p_value = comparison.p_value if corrected is None else corrected
+    is_smallest = (
+        p_value < 1 and not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value
+    )
+    if is_smallest and p_value >= 10.0**-digits / 2:
+        return f"<{p_value:.{digits}f}".rstrip("0")
+    return format_exact_p_value(p_value, digits=digits)
+
+
+def format_exact_p_value(p_value: float, *, digits: int = 4) -> str:
+    """Format the p-value of an exact test, or as `<0.0001` if it rounds to 0.
+
+    Args:
+        p_value: The p-value; NaN is formatted as `-`.
+        digits: The number of decimals.
+
+    Example:
+        >>> from capeval.scoring.comparisons import format_exact_p_value
+        >>> format_exact_p_value(0.03125), format_exact_p_value(1e-9)
+        ('0.0312', '<0.0001')
+    """
     if isnan(p_value):
         return "-"
     floor = 10.0**-digits
-    if p_value < floor / 2:
-        return f"<{floor:.{digits}f}"
-    if p_value < 1 and not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value:
-        return f"<{p_value:.{digits}f}".rstrip("0")
-    return f"{p_value:.{digits}f}"
+    return f"<{floor:.{digits}f}" if p_value < floor / 2 else f"{p_value:.{digits}f}"
 
 
 def describe_test(comparison: Comparison) -> str:

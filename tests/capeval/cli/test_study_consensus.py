@@ -125,8 +125,8 @@ def test_pascal_shows_both_kinds_of_judgment(pascal: Path) -> None:
 def test_ties_are_named_in_every_table(abstract: Path) -> None:
     out = abstract / "out"
     shown = study("consensus", abstract, "--counts", "1", "--draws", 1, "-o", out)
-    assert shown.count("Ties (wrong): a metric's tie counts as incorrect.") == 4
-    assert shown.count("Human ties (exclude): pairs without a human winner are excluded.") == 5
+    assert shown.count("Ties (wrong): a metric's tie counts as incorrect.") == 5
+    assert shown.count("Human ties (exclude): pairs without a human winner are excluded.") == 6
     for name in ("accuracy", "human-performance", "accuracy-by-references", "lowest-and-highest-draw"):
         with (out / f"{name}.csv").open(encoding="utf-8") as file:
             row = next(csv.DictReader(file))

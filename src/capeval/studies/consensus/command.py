@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.output import Steps, examples
+from capeval.cli.toolkit.contenders import PaperMetrics
+from capeval.cli.toolkit.output import Steps, deliver, examples
 from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.consensus.options import ConsensusOptions
 
 if TYPE_CHECKING:
     from capeval.studies.consensus import ConsensusStudy
+    from capeval.studies.shared.words import ComparedMetric
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -23,6 +26,8 @@ EXAMPLES = examples(
     "capeval study consensus data/abstract50s",
     "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",
     "capeval study consensus data/pascal50s --ties half",
+    'capeval study consensus data/pascal50s --metrics "CIDEr-2015,CIDEr-2015(pooling=max)"',
+    "capeval study consensus data/pascal50s --browse disagreements.html",
     "capeval study consensus plan --votes votes.csv --references captions.json",
     "capeval study consensus plan --pair-votes pair_votes.csv --references captions.json",
 )
@@ -74,32 +79,45 @@ def run(
     ],
     answers: AnswerFiles,
     options: ConsensusOptions,
+    metrics: PaperMetrics = None,
     checkpoint: CheckpointFile = None,
+    browse: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Write a page to browse pairs on which metrics disagree with people."),
+    ] = None,
     output: Folder = None,
 ) -> None:
     """Compare metrics with human judgments of pairs (CIDEr paper, sections 3, 7).
 
     The folder contains the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON files may be
-    gzipped. With --votes or --pair-votes, it contains pairs.csv and triplets.csv of your plan.
+    gzipped. If pascal50S.mat is also there, the references are the paper's 48 sentences instead of five. With
+    or --pair-votes, the folder contains pairs.csv and triplets.csv of your plan.
 
     To resume an interrupted run, start it again with the same --checkpoint.
     """
-    from capeval.cli.toolkit.resource_setup import build_resources
+    from capeval.cli.toolkit.contenders import select_contenders
+    from capeval.studies.consensus.pair_report import render_pairs
     from capeval.studies.consensus.report import report
-    from capeval.studies.shared.pair_scores import PAPER_CONTENDERS
 
     options = replace(options, counts=tuple(sorted(set(options.counts))))
     answers.check(data)
-    build_resources([contender.metric for contender in PAPER_CONTENDERS])
+    contenders = select_contenders(metrics)
     with Steps((1 + len(options.counts)) * options.draws) as steps:
         make = partial(_study_own, answers) if answers.are_given else _study_published
-        study = make(data, options, checkpoint, steps)
+        study = make(data, options, contenders, checkpoint, steps)
     write_study_report(report(study), output)
+    if browse is not None:
+        title = f"Disagreements of metrics and people: {study.dataset or data.name}"
+        deliver(render_pairs(study.judged, title=title), browse)
 
 
 def _study_published(
-    data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
+    data: Path,
+    options: ConsensusOptions,
+    contenders: Sequence[ComparedMetric],
+    checkpoint: Path | None,
+    steps: Steps,
 ) -> ConsensusStudy:
     """Run the study on published judgments."""
     from capeval.datasets import pascal50s
@@ -107,13 +125,22 @@ def _study_published(
 
     if pascal50s.has_abstract50s(data):
         pairs = pascal50s.load_abstract50s(data)
-        return study_abstract50s(pairs, options, checkpoint=checkpoint, progress=steps.next)
+        return study_abstract50s(
+            pairs, options, contenders=contenders, checkpoint=checkpoint, progress=steps.next
+        )
     preferences, judged = pascal50s.load_pascal50s(data)
-    return study_pascal50s(preferences, judged, options, checkpoint=checkpoint, progress=steps.next)
+    return study_pascal50s(
+        preferences, judged, options, contenders=contenders, checkpoint=checkpoint, progress=steps.next
+    )
 
 
 def _study_own(
-    answers: AnswerFiles, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
+    answers: AnswerFiles,
+    data: Path,
+    options: ConsensusOptions,
+    contenders: Sequence[ComparedMetric],
+    checkpoint: Path | None,
+    steps: Steps,
 ) -> ConsensusStudy:
     """Run the study on answers to the user's plan."""
     from capeval.cli.toolkit.inputs import references_from
@@ -131,6 +158,7 @@ def _study_own(
         pair_votes,
         options,
         references=None if answers.references is None else references_from(answers.references),
+        contenders=contenders,
         checkpoint=checkpoint,
         progress=steps.next,
     )

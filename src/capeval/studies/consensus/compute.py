@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgments.plans import Pair
 from capeval.studies.consensus.abstract50s import classify_pairs
+from capeval.studies.consensus.accuracy_tests import AccuracyTest, compare_accuracies
 from capeval.studies.consensus.curves import accuracy_by_references, compute_accuracies
 from capeval.studies.consensus.halves import SplitHalf, split_half, split_halves
+from capeval.studies.consensus.judged_pairs import JudgedPairs, judge_pairs
 from capeval.studies.consensus.options import ConsensusOptions
 from capeval.studies.consensus.pairs import judged_twice, with_references
-from capeval.studies.consensus.system_wins import SystemWins, compute_wins, fraction_of_wins, pearson
-from capeval.studies.plan import winners
+from capeval.studies.consensus.system_wins import (
+    SystemWins,
+    balanced_fraction_of_wins,
+    compute_wins,
+    fraction_of_wins,
+    pearson,
+)
 from capeval.studies.shared.accuracy import (
     Accuracy,
     AccuracyOverDraws,
@@ -30,16 +36,21 @@ from capeval.studies.shared.agreement import Alpha, measure_alpha
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.shared.ties import HumanTies, TieRules
+from capeval.studies.shared.words import ComparedMetric
 from capeval.studies.votes import PlanVotes
 from capeval.tokenizers import Tokenizer
 
 __all__ = [
+    "AccuracyTest",
     "ClassAgreement",
     "ConsensusOptions",
     "ConsensusStudy",
+    "JudgedPairs",
     "SplitHalf",
     "SystemWins",
     "accuracy_by_references",
+    "balanced_fraction_of_wins",
+    "compare_accuracies",
     "fraction_of_wins",
     "judged_twice",
     "pearson",
@@ -75,20 +86,26 @@ class ConsensusStudy:
     Attributes:
         dataset: The published judgments; None for a plan of the user.
         options: The options of the study.
+        judged: The pairs with votes and scores.
         accuracy: Each metric's accuracy, by judgment, metric and class (and `all`).
+        tests: The paired tests of the accuracies on all pairs, by the first kind of judgment.
         human: The accuracy of people's votes, and of each metric, both with half of the references, at
             predicting the votes of the other half; empty unless there is a vote for each reference.
         agreement: The agreement of two kinds of judgment, by class; empty if there is only one kind.
         wins: The fraction of wins of each system, by judgment or metric; empty if systems are unknown.
+        balanced_wins: The same with equal weights of all opponents of a system.
         by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
     """
 
     dataset: Literal["ABSTRACT-50S", "PASCAL-50S"] | None
     options: ConsensusOptions
+    judged: JudgedPairs
     accuracy: Mapping[str, Mapping[str, Mapping[str, Accuracy]]]
-    human: Mapping[str, AccuracyOverDraws]
-    agreement: Mapping[str, ClassAgreement]
-    wins: Mapping[str, SystemWins]
+    tests: tuple[AccuracyTest, ...]
+    human: Mapping[str, AccuracyOverDraws] = field(default_factory=dict)
+    agreement: Mapping[str, ClassAgreement] = field(default_factory=dict)
+    wins: Mapping[str, SystemWins] = field(default_factory=dict)
+    balanced_wins: Mapping[str, SystemWins] = field(default_factory=dict)
     by_references: Mapping[str, Mapping[str, tuple[AccuracyOverDraws, ...]]]
 
 
@@ -96,6 +113,7 @@ def study_abstract50s(
     pairs: Sequence[Pair],
     options: ConsensusOptions,
     *,
+    contenders: Sequence[ComparedMetric] = PAPER_CONTENDERS,
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
@@ -104,6 +122,7 @@ def study_abstract50s(
     Args:
         pairs: The pairs, two of each image, from `load_abstract50s`; classes are not required.
         options: The options.
+        contenders: The metrics; those of the paper by default.
         checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of halves, and of each count.
 
@@ -129,17 +148,19 @@ def study_abstract50s(
         1
     """
     pairs = classify_pairs(pairs).pairs
-    scorer, done = _build_scorer(options, pairs), _open_checkpoint(options, checkpoint, pairs)
-    consensus = winners([pair.votes for pair in pairs])
-    kinds = [pair.kind for pair in pairs]
+    scorer = _build_scorer(options, pairs, contenders)
+    done = _open_checkpoint(options, checkpoint, scorer)
+    judged = judge_pairs(scorer, {"consensus": pairs})
     return ConsensusStudy(
         dataset="ABSTRACT-50S",
         options=options,
-        accuracy={"consensus": compute_accuracies(scorer.differences(), consensus, kinds, options.tie_rules)},
+        judged=judged,
+        accuracy=_compute_accuracies(judged, options.tie_rules),
+        tests=compare_accuracies(judged.differences, judged.truth, options.tie_rules),
         human=split_halves(scorer, options, checkpoint=done, progress=progress),
-        agreement={},
-        wins={},
-        by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
+        by_references=accuracy_by_references(
+            scorer, judged.truth, options, checkpoint=done, progress=progress
+        ),
     )
 
 
@@ -148,6 +169,7 @@ def study_pascal50s(
     judged: Sequence[Pair],
     options: ConsensusOptions,
     *,
+    contenders: Sequence[ComparedMetric] = PAPER_CONTENDERS,
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
@@ -157,6 +179,7 @@ def study_pascal50s(
         preferences: The pairs with references and the consensus of the triplets.
         judged: The same pairs, in any order, with the votes of people who saw the image.
         options: The options.
+        contenders: The metrics; those of the paper by default.
         checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of each count.
 
@@ -181,24 +204,28 @@ def study_pascal50s(
         >>> study.wins["pairwise"].fractions
         {'1': 1.0, '2': 0.0}
     """
-    pairwise_pairs = judged_twice(preferences, judged)
-    scorer, done = _build_scorer(options, preferences), _open_checkpoint(options, checkpoint, preferences)
-    consensus = winners([pair.votes for pair in preferences])
-    pairwise = winners([pair.votes for pair in pairwise_pairs])
-    kinds = [pair.kind for pair in preferences]
-    differences = scorer.differences()
-    judgments = {"consensus": consensus, "pairwise": pairwise}
+    pairwise = judged_twice(preferences, judged)
+    # Only the pairwise judgments name the systems.
+    preferences = [
+        replace(pair, first_by=same.first_by, second_by=same.second_by)
+        for pair, same in zip(preferences, pairwise, strict=True)
+    ]
+    scorer = _build_scorer(options, preferences, contenders)
+    done = _open_checkpoint(options, checkpoint, scorer)
+    scored = judge_pairs(scorer, {"consensus": preferences, "pairwise": pairwise})
+    chosen = {**scored.winners, **scored.differences}
     return ConsensusStudy(
         dataset="PASCAL-50S",
         options=options,
-        accuracy={
-            name: compute_accuracies(differences, chosen, kinds, options.tie_rules)
-            for name, chosen in judgments.items()
-        },
-        human={},
-        agreement=_compute_agreement(pairwise_pairs, kinds, consensus, pairwise, options.human_ties),
-        wins=compute_wins(pairwise_pairs, {**judgments, **differences}),
-        by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
+        judged=scored,
+        accuracy=_compute_accuracies(scored, options.tie_rules),
+        tests=compare_accuracies(scored.differences, scored.truth, options.tie_rules),
+        agreement=_compute_agreement(pairwise, scored, options.human_ties),
+        wins=compute_wins(pairwise, chosen),
+        balanced_wins=compute_wins(pairwise, chosen, balanced=True),
+        by_references=accuracy_by_references(
+            scorer, scored.truth, options, checkpoint=done, progress=progress
+        ),
     )
 
 
@@ -208,6 +235,7 @@ def study_plan(
     options: ConsensusOptions,
     *,
     references: Mapping[ImageId, Sequence[str]] | None = None,
+    contenders: Sequence[ComparedMetric] = PAPER_CONTENDERS,
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
@@ -220,6 +248,7 @@ def study_plan(
         options: The options.
         references: The references for metrics, by image. Captions that occur in pairs of the image are
             excluded. The references of the triplets by default.
+        contenders: The metrics; those of the paper by default.
         checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of halves, and of each count.
 
@@ -255,46 +284,55 @@ def study_plan(
         raise MismatchError("at least one pair must have both kinds of judgment (got none)")
     of_judgment = {name: [pairs[number] for number in numbers] for name, pairs in judged.items()}
     pairs = next(iter(of_judgment.values()))
-    chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgment.items()}
-    kinds = [pair.kind for pair in pairs]
     shown = pairs if references is None else with_references(pairs, references)
-    scorer, done = _build_scorer(options, shown), _open_checkpoint(options, checkpoint, [*shown, *pairs])
-    differences = scorer.differences()
+    scorer = _build_scorer(options, shown, contenders)
+    done = _open_checkpoint(options, checkpoint, scorer, *pairs)
+    scored = judge_pairs(scorer, of_judgment)
+    chosen = {**scored.winners, **scored.differences}
     human: dict[str, AccuracyOverDraws] = {}
     if votes is not None:
-        halved = scorer if references is None else _build_scorer(options, pairs)
+        halved = scorer if references is None else _build_scorer(options, pairs, contenders)
         human = split_halves(halved, options, checkpoint=done, progress=progress)
-    both = len(chosen) == 2
-    truth = next(iter(chosen.values()))
+    both = len(of_judgment) == 2
     return ConsensusStudy(
         dataset=None,
         options=options,
-        accuracy={
-            name: compute_accuracies(differences, winner, kinds, options.tie_rules)
-            for name, winner in chosen.items()
-        },
+        judged=scored,
+        accuracy=_compute_accuracies(scored, options.tie_rules),
+        tests=compare_accuracies(scored.differences, scored.truth, options.tie_rules),
         human=human,
-        agreement=_compute_agreement(
-            of_judgment["pairwise"], kinds, chosen["consensus"], chosen["pairwise"], options.human_ties
-        )
-        if both
-        else {},
-        wins=compute_wins(pairs, {**chosen, **differences}),
-        by_references=accuracy_by_references(scorer, truth, options, checkpoint=done, progress=progress),
+        agreement=_compute_agreement(of_judgment["pairwise"], scored, options.human_ties) if both else {},
+        wins=compute_wins(pairs, chosen),
+        balanced_wins=compute_wins(pairs, chosen, balanced=True),
+        by_references=accuracy_by_references(
+            scorer, scored.truth, options, checkpoint=done, progress=progress
+        ),
     )
 
 
-def _build_scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
+def _build_scorer(
+    options: ConsensusOptions, pairs: Sequence[Pair], contenders: Sequence[ComparedMetric]
+) -> PairScorer:
     """Return the pairs, tokenized according to the options."""
     if options.words == "paper":
-        return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
-    words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
+        return PairScorer(pairs, contenders, tokenizer=PAPER_TOKENIZER)
+    words_as_they_are = [replace(contender, stem=False) for contender in contenders]
     return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
 
 
-def _open_checkpoint(options: ConsensusOptions, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
-    """Return the checkpoint of a study with these pairs and options."""
-    digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
+def _compute_accuracies(judged: JudgedPairs, rules: TieRules) -> dict[str, dict[str, dict[str, Accuracy]]]:
+    return {
+        name: compute_accuracies(judged.differences, winner, judged.kinds, rules)
+        for name, winner in judged.winners.items()
+    }
+
+
+def _open_checkpoint(
+    options: ConsensusOptions, path: Path | None, scorer: PairScorer, *others: Pair
+) -> StudyCheckpoint:
+    """Return the checkpoint of a study with these pairs, metrics and options."""
+    content = repr((scorer.pairs, others, scorer.contenders))
+    digest = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
     ties = f"ties {options.ties}; human ties {options.human_ties}"
     return StudyCheckpoint(path, f"{options.words}; {ties}; seed {options.seed}; {digest}")
 
@@ -304,19 +342,16 @@ def _index_by_number(votes: PlanVotes | None) -> dict[int, Pair]:
 
 
 def _compute_agreement(
-    pairs: Sequence[Pair],
-    kinds: Sequence[str | None],
-    consensus: NDArray[np.int64],
-    pairwise: NDArray[np.int64],
-    human_ties: HumanTies,
+    pairs: Sequence[Pair], judged: JudgedPairs, human_ties: HumanTies
 ) -> dict[str, ClassAgreement]:
     most = max(len(pair.votes) for pair in pairs)
     votes = np.array([[*pair.votes, *[np.nan] * (most - len(pair.votes))] for pair in pairs])
     agreement, images = {}, np.array([str(pair.image) for pair in pairs])
+    consensus, pairwise = judged.winners["consensus"], judged.winners["pairwise"]
     # Both sides are people, so pairs without a winner by either judgment have no winner.
     truth, rules = np.where(consensus == 0, 0, pairwise), TieRules(ties="half", human_ties=human_ties)
-    for kind, same in compute_accuracy_by_class(consensus, truth, kinds, rules).items():
-        rows = np.array([kind in (each, "all") for each in kinds])
+    for kind, same in compute_accuracy_by_class(consensus, truth, judged.kinds, rules).items():
+        rows = np.array([kind in (each, "all") for each in judged.kinds])
         alpha = measure_alpha(votes[rows], scale="nominal", units=images[rows].tolist())
         agreement[kind] = ClassAgreement(same=same, alpha=alpha)
     return agreement

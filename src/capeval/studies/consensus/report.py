@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capeval.datasets.published import ABSTRACT50S_ACCURACY
+from capeval.datasets.published.cider import load_cider_accuracy
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
+from capeval.studies.consensus.pair_report import build_pair_table, build_test_table
 from capeval.studies.judging.report import create_alpha_cell
 from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
 from capeval.studies.shared.system_intervals import build_interval_cell, list_interval_notes
@@ -28,18 +29,31 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_curves", "report", "win_bars"]
 
+_NO_VOTES = (
+    "Consensus: the file has one preferred caption per pair, and its publishers decided ties by coin tosses,"
+    " so ties of people are unknown."
+)
+_BALANCED = "Mean of a system's fractions of wins against each other system."
 _RULES = ("Ties", "Human ties")
 _INTERVALS = "Accuracy in percent. In brackets: 95% Wilson intervals over pairs."
+PAPER_REFERENCES = 48
+"""The number of references in the paper's Table 1."""
+
 _DRAWS = "Accuracy in percent. In brackets: the lowest and the highest draw of the references."
 
 
 def report(study: ConsensusStudy) -> StudyReport:
     """Return the tables of a study, and its figures of wins and curves, if any."""
     one, rules, published = len(study.accuracy) == 1, study.options.tie_rules, _get_published(study)
+    notes = _list_reference_notes(study)
     tables = {
-        "accuracy" if one else f"accuracy-{judgment}": _build_accuracy_table(metrics, rules, published)
+        "accuracy" if one else f"accuracy-{judgment}": _build_accuracy_table(
+            metrics, rules, published if judgment == "consensus" else {}, notes
+        )
         for judgment, metrics in study.accuracy.items()
     }
+    if study.tests:
+        tables["paired-tests"] = build_test_table(study.tests, rules)
     tables["pairs-without-a-winner"] = _build_tie_table(study)
     figures: dict[str, Callable[[], Figure]] = {}
     if study.human:
@@ -47,8 +61,11 @@ def report(study: ConsensusStudy) -> StudyReport:
     if study.agreement:
         tables["agreement"] = _build_agreement_table(study.agreement, rules)
     if study.wins:
-        tables["wins"] = _build_win_table(study.wins, next(iter(study.accuracy)))
+        judgment = next(iter(study.accuracy))
+        tables["wins"] = _build_win_table(study.wins, judgment)
+        tables["balanced-wins"] = _build_win_table(study.balanced_wins, judgment, _BALANCED)
         figures["wins"] = partial(win_bars, study.wins)
+        figures["balanced-wins"] = partial(win_bars, study.balanced_wins)
     if study.by_references:
         curves, counts = study.by_references, study.options.counts
         of_pairs = _build_curve_table(curves, counts, rules, lambda one: (one.low, one.high))
@@ -56,20 +73,36 @@ def report(study: ConsensusStudy) -> StudyReport:
         tables["accuracy-by-references"] = replace(of_pairs, notes=(_INTERVALS, *rules.notes))
         tables["lowest-and-highest-draw"] = replace(of_draws, notes=(_DRAWS, *rules.notes))
         figures["accuracy-by-references"] = partial(accuracy_curves, curves, counts)
-    return StudyReport(tables=tables, figures=figures)
+    return StudyReport(
+        tables=tables, long_tables={"pairs": lambda: build_pair_table(study.judged, rules)}, figures=figures
+    )
 
 
 def _get_published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
-    """Return the paper's accuracies if the study has the same settings."""
-    if study.dataset == "ABSTRACT-50S" and study.options.words == "paper":
-        return ABSTRACT50S_ACCURACY.values
-    return {}
+    """Return the paper's accuracies if the study has the same words and numbers of references."""
+    counts = {len(pair.references) for pair in study.judged.pairs}
+    if study.dataset is None or study.options.words != "paper" or counts != {PAPER_REFERENCES}:
+        return {}
+    return load_cider_accuracy(study.dataset)
+
+
+def _list_reference_notes(study: ConsensusStudy) -> tuple[str, ...]:
+    """Return a footnote with the number of references of each pair."""
+    counts = sorted({len(pair.references) for pair in study.judged.pairs})
+    count = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    note = f"References of each pair: {count}"
+    if study.dataset == "PASCAL-50S" and counts == [PAPER_REFERENCES]:
+        note += ", the first 48 sentences of pascal50S.mat, as in the paper"
+    elif study.dataset == "PASCAL-50S":
+        note += "; for the 48 of the paper, add pascal50S.mat to the folder"
+    return (f"{note}.",)
 
 
 def _build_accuracy_table(
     metrics: Mapping[str, Mapping[str, Accuracy]],
     rules: TieRules,
     published: Mapping[str, Mapping[str, float]],
+    reference_notes: tuple[str, ...],
 ) -> Grid:
     classes = tuple(next(iter(metrics.values())))
     rows = [
@@ -86,7 +119,9 @@ def _build_accuracy_table(
         rows.append((Cell(value=f"{name} (paper)"), *cells, *[Cell(value=None)] * 3))
     notes = (_INTERVALS, "From ties: points of the accuracy on all pairs that are due to a metric's ties.")
     return Grid(
-        columns=("Metric", *classes, "From ties", *_RULES), rows=tuple(rows), notes=(*notes, *rules.notes)
+        columns=("Metric", *classes, "From ties", *_RULES),
+        rows=tuple(rows),
+        notes=(*notes, *reference_notes, *rules.notes),
     )
 
 
@@ -110,7 +145,10 @@ def _build_tie_table(study: ConsensusStudy) -> Grid:
     for metric, of_class in metrics.items():
         counts[f"ties by {metric}"] = [accuracy.tied for accuracy in of_class.values()]
     rows = tuple((Cell(value=name), *(Cell(value=count) for count in row)) for name, row in counts.items())
-    return Grid(columns=("Number of", *classes), rows=rows, notes=study.options.tie_rules.notes[1:])
+    notes: tuple[str, ...] = study.options.tie_rules.notes[1:]
+    if study.dataset == "PASCAL-50S":
+        notes = (_NO_VOTES, *notes)
+    return Grid(columns=("Number of", *classes), rows=rows, notes=notes)
 
 
 def _build_human_table(predictors: Mapping[str, AccuracyOverDraws], rules: TieRules) -> Grid:
@@ -140,7 +178,7 @@ def _build_agreement_table(classes: Mapping[str, ClassAgreement], rules: TieRule
     return Grid(columns=columns, rows=rows, notes=(_INTERVALS, *sorted(alphas), rules.notes[1]))
 
 
-def _build_win_table(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
+def _build_win_table(wins: Mapping[str, SystemWins], judgment: str, *notes: str) -> Grid:
     rows = tuple(
         (
             Cell(value=name),
@@ -154,7 +192,7 @@ def _build_win_table(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
     return Grid(
         columns=("Chosen by", *systems, f"Pearson with {judgment}"),
         rows=rows,
-        notes=("A tie, of a metric or of people, is half a win.", *list_interval_notes(found)),
+        notes=(*notes, "A tie, of a metric or of people, is half a win.", *list_interval_notes(found)),
     )
 
 

@@ -14,7 +14,7 @@ from capeval.scoring.bootstrap import Interval
 from capeval.studies.shared.coefficients import compute_pearson_of_table, none_if_undefined
 from capeval.studies.shared.system_intervals import compute_system_interval
 
-__all__ = ["SystemWins", "compute_wins", "fraction_of_wins", "pearson"]
+__all__ = ["SystemWins", "balanced_fraction_of_wins", "compute_wins", "fraction_of_wins", "pearson"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,22 @@ class SystemWins:
     correlation: Interval | None
 
 
-def compute_wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
-    """Return the wins of machines against each other, by judgment and metric; none without such pairs."""
+def compute_wins(
+    pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]], *, balanced: bool = False
+) -> dict[str, SystemWins]:
+    """Return the wins of machines against each other, by judgment and metric; none without such pairs.
+
+    Args:
+        pairs: The pairs.
+        chosen: A number for each pair, above 0 if the first candidate wins, by judgment and metric.
+        balanced: Whether all opponents of a system have the same weight.
+    """
     machines = np.array([pair.kind == "MM" for pair in pairs])
     if not machines.any():
         return {}
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
-    fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
+    compute = balanced_fraction_of_wins if balanced else fraction_of_wins
+    fractions = {name: compute(systems, values[machines]) for name, values in chosen.items()}
     first = next(iter(fractions))
     return {
         name: SystemWins(
@@ -71,13 +80,54 @@ def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.gene
         >>> fraction_of_wins(systems, np.array([1, 1, 0]))
         {'lstm': 0.25, 'template': 0.25, 'transformer': 1.0}
     """
+    won = _list_wins(systems, chosen)
+    return {
+        system: float(np.mean([win for wins in against.values() for win in wins]))
+        for system, against in won.items()
+    }
+
+
+def balanced_fraction_of_wins(
+    systems: Sequence[tuple[str, str]], chosen: NDArray[np.generic]
+) -> dict[str, float]:
+    """Return the mean of each system's fractions of wins against each opponent; a tie is half a win.
+
+    Unlike in `fraction_of_wins`, a frequent opponent has no more weight than a rare one.
+
+    Args:
+        systems: The systems of the first and the second candidate of each pair.
+        chosen: A number for each pair, above 0 if the first candidate wins, below 0 if the second wins.
+
+    Raises:
+        MismatchError: The number of winners differs from the number of pairs, or there are no pairs.
+
+    Example:
+        The template loses three times against the transformer, and wins once against the LSTM:
+
+        >>> import numpy as np
+        >>> from capeval.studies.consensus import balanced_fraction_of_wins
+        >>> systems = [("transformer", "template")] * 3 + [("lstm", "template")]
+        >>> balanced_fraction_of_wins(systems, np.array([1, 1, 1, -1]))
+        {'lstm': 0.0, 'template': 0.5, 'transformer': 1.0}
+    """
+    won = _list_wins(systems, chosen)
+    return {
+        system: float(np.mean([np.mean(wins) for wins in against.values()]))
+        for system, against in won.items()
+    }
+
+
+def _list_wins(
+    systems: Sequence[tuple[str, str]], chosen: NDArray[np.generic]
+) -> dict[str, dict[str, list[float]]]:
+    """Return the wins in each pair (0, 0.5 or 1), by system and opponent."""
     if len(systems) != len(chosen) or not systems:
         raise MismatchError(f"expected a winner for each of {len(systems)} pairs (got {len(chosen)})")
-    won: dict[str, list[float]] = {}
+    won: dict[str, dict[str, list[float]]] = {}
     for (first, second), sign in zip(systems, np.sign(chosen.astype(float)).tolist(), strict=True):
-        won.setdefault(first, []).append((1 + sign) / 2)
-        won.setdefault(second, []).append((1 - sign) / 2)
-    return {system: float(np.mean(won[system])) for system in sorted(won)}
+        won.setdefault(first, {}).setdefault(second, []).append((1 + sign) / 2)
+        won.setdefault(second, {}).setdefault(first, []).append((1 - sign) / 2)
+    return dict(sorted(won.items()))
 
 
 def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:

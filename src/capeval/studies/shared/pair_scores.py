@@ -13,10 +13,12 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair
+from capeval.metrics.base import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider2015, CiderD
 from capeval.metrics.meteor import Meteor
-from capeval.metrics.rouge import RougeL, RougeN
+from capeval.metrics.options import describe_options
+from capeval.metrics.rouge import RougeL, RougeN, RougeS
 from capeval.studies.shared.words import (
     WORDS,
     ComparedMetric,
@@ -28,7 +30,7 @@ from capeval.studies.shared.words import (
 )
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "tokenize_pairs"]
+__all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "list_contenders", "tokenize_pairs"]
 
 PAPER_TOKENIZER = Tokenizer(punctuation="keep")
 """The tokenizer that comes closest to the CIDEr paper's table: it keeps punctuation."""
@@ -42,6 +44,30 @@ PAPER_CONTENDERS = (
     ComparedMetric(metric=CiderD()),
 )
 """The metrics as in the CIDEr paper: sentence-level BLEU, and stems instead of words (appendix VII)."""
+
+# Appendix VII defines these metrics on stems. METEOR and CIDEr have options for stems.
+_STEMMED = (Bleu, RougeL, RougeN, RougeS)
+
+
+def list_contenders(metrics: Sequence[Metric]) -> tuple[ComparedMetric, ...]:
+    """Return metrics as contenders: BLEU and ROUGE score stems, as in the CIDEr paper.
+
+    Names contain options, such as `CIDEr-D(stem=true)`, so that variants of a metric can be compared.
+
+    Example:
+        >>> from capeval.metrics.cider import CiderD
+        >>> from capeval.studies.shared.pair_scores import list_contenders
+        >>> [each.names for each in list_contenders([CiderD(), CiderD(stem=True)])]
+        [('CIDEr-D',), ('CIDEr-D(stem=true)',)]
+    """
+    return tuple(
+        ComparedMetric(
+            metric=metric,
+            stem=isinstance(metric, _STEMMED),
+            name=(describe_options(metric) or None) if len(metric.names) == 1 else None,
+        )
+        for metric in metrics
+    )
 
 
 def tokenize_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
@@ -129,12 +155,20 @@ class PairScorer:
 
         The sign is reversed for metrics with lower scores for better captions.
         """
+        return self.subtract(self.scores(chosen))
+
+    def subtract(self, scores: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the differences of the scores of both candidates, as `differences` does.
+
+        Args:
+            scores: The result of `scores`.
+        """
         signs = {
             name: 1 if contender.metric.higher_is_better else -1
             for contender in self.contenders
             for name in contender.names
         }
-        return {name: signs[name] * (both[:, 0] - both[:, 1]) for name, both in self.scores(chosen).items()}
+        return {name: signs[name] * (both[:, 0] - both[:, 1]) for name, both in scores.items()}
 
     def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
         """Draw `count` references of each pair at random.

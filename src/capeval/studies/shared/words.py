@@ -121,7 +121,8 @@ def stem_texts(texts: Iterable[str]) -> dict[str, str]:
         raise make_missing_package_error("stems need", error) from None
     stem = snowballstemmer.stemmer("english").stemWord
     different = dict.fromkeys(texts)
-    stems = {word: stem(word) for text in different for word in text.split(" ") if word}
+    words = {word for text in different for word in text.split(" ") if word}
+    stems = {word: stem(word) for word in words}
     return {text: " ".join(stems[word] for word in text.split(" ") if word) for text in different}
 
 

@@ -1,0 +1,57 @@
+"""`--metrics` of studies that compare metrics, by default those of the CIDEr paper."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from capeval._internal.options import Option
+
+if TYPE_CHECKING:
+    from capeval.studies.shared.words import ComparedMetric
+
+__all__ = ["PaperMetrics", "select_contenders"]
+
+PaperMetrics = Annotated[
+    Sequence[str] | None,
+    Option(
+        "--metrics",
+        "-m",
+        metavar="NAME,...",
+        help="Metrics, comma-separated or repeated, also with options, as in CIDEr-D(stem=true).",
+        show_default="metrics of the CIDEr paper",
+    ),
+]
+
+
+def select_contenders(
+    values: Sequence[str] | None, default: Sequence[ComparedMetric] | None = None
+) -> tuple[ComparedMetric, ...]:
+    """Return the metrics in `--metrics` as contenders, with their resources prepared.
+
+    Args:
+        values: The values of the option.
+        default: The contenders without values; by default those of the paper's accuracies.
+
+    Raises:
+        OptionError: A metric is unknown, has an invalid option, occurs twice, or reads untokenized captions.
+        ResourceError: The source of a resource is missing or damaged.
+    """
+    from capeval.cli.toolkit.resource_setup import build_resources, prepare_metrics
+    from capeval.metrics.options import split_metrics
+    from capeval.metrics.registry import list_alias_notes
+    from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, list_contenders
+    from capeval.studies.shared.words import validate_contenders
+
+    if not values:
+        contenders = tuple(PAPER_CONTENDERS if default is None else default)
+        build_resources([contender.metric for contender in contenders])
+        return contenders
+    names = [name.strip() for value in values for name in split_metrics(value)]
+    # One by one, since a study can compare variants of a metric.
+    contenders = list_contenders([metric for name in names for metric in prepare_metrics([name])])
+    validate_contenders(contenders)
+    for note in list_alias_notes(names):
+        print(f"capeval: note: {note}", file=sys.stderr)
+    return contenders
