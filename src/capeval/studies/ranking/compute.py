@@ -37,6 +37,7 @@ __all__ = [
     "PAPER_RANKERS",
     "RankCorrelation",
     "Ranking",
+    "first_correlations",
     "paper_correlations",
     "rank_correlation",
     "rank_references",
@@ -256,6 +257,25 @@ def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelatio
     others = [name for name in ranking.scores if name not in ("CIDEr-2015", "CIDEr-2015-1", "CIDEr-D-1")]
     pairs = (*(("CIDEr-2015", name) for name in others), ("CIDEr-2015-1", "CIDEr-D-1"))
     return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
+
+
+def first_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
+    """Return the rank correlation of the first metric with each other metric.
+
+    Example:
+        >>> from capeval import CiderD, References
+        >>> from capeval.studies.ranking import first_correlations, rank_references
+        >>> from capeval.studies.shared.pair_scores import list_contenders
+        >>> references = {1: ["A dog runs.", "Brown dogs run.", "A dog."], 2: ["Cats.", "A cat."]}
+        >>> contenders = list_contenders([CiderD(), CiderD(stem=True)])
+        >>> correlations = first_correlations(rank_references(References(references), contenders))
+        >>> {names: round(each.mean, 2) for names, each in correlations.items()}
+        {('CIDEr-D', 'CIDEr-D(stem=true)'): 0.87}
+    """
+    first, *others = ranking.scores
+    return {
+        (first, other): rank_correlation(ranking.scores[first], ranking.scores[other]) for other in others
+    }
 
 
 def _import_scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:

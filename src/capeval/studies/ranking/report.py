@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from capeval.data.captions import ImageId
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["rank_map", "report"]
+
+_PAPER_PAIRS = (("CIDEr-2015", "CIDEr-D"), ("CIDEr-2015-1", "CIDEr-D-1"))
+_MOST_PANELS = 3
 
 
 def report(
@@ -39,7 +43,7 @@ def report(
             "rank-correlation": _build_correlation_table(correlations),
             "ranked-references": _build_reference_table(ranking, image, top),
         },
-        figures={"cider-and-cider-d": lambda: _plot_ranks(ranking)},
+        figures=_list_figures(ranking, correlations),
     )
 
 
@@ -70,10 +74,19 @@ def _build_reference_table(ranking: Ranking, image: ImageId, top: int) -> Grid:
     return Grid(columns=("Metric", "Rank", "Score", "Reference"), rows=rows)
 
 
-def _plot_ranks(ranking: Ranking) -> Figure:
-    pairs = {"CIDEr-D": "CIDEr-2015", "CIDEr-D-1": "CIDEr-2015-1"}
+def _list_figures(
+    ranking: Ranking, correlations: Mapping[tuple[str, str], RankCorrelation]
+) -> dict[str, Callable[[], Figure]]:
+    """Return the figure of the paper's pairs of metrics or, with other metrics, of the first pairs."""
+    if {name for pair in _PAPER_PAIRS for name in pair} <= set(ranking.scores):
+        return {"cider-and-cider-d": partial(_plot_ranks, ranking, _PAPER_PAIRS)}
+    pairs = list(correlations)[:_MOST_PANELS]
+    return {"ranks": partial(_plot_ranks, ranking, pairs)} if pairs else {}
+
+
+def _plot_ranks(ranking: Ranking, pairs: Iterable[tuple[str, str]]) -> Figure:
     scores = ranking.scores
-    return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for y, x in pairs.items()})
+    return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for x, y in pairs})
 
 
 def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
