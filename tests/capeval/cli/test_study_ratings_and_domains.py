@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.base_install import BaseInstall
-from tests.capeval.cli.test_cli import output, refusal
+from tests.capeval.cli.test_cli import output, refusal, run
 
 REFERENCES = [
     {
@@ -122,6 +122,20 @@ def test_domains(files: Path) -> None:
     compared = output(*two, *arguments[4:], "--samples", "50", "-o", files / "two")
     assert "No difference is significant at 5%." in compared
     assert "Fewer than 30 images in in-domain, near-domain, out-domain, overall:" in compared
+    subsets = files / "subsets.json"
+    assert output("study", "domains", files / "references.json", "--subsets", subsets) == (
+        f"{subsets}: in-domain 2, near-domain 2, out-domain 1 (own partition)\n"
+    )
+    assert json.loads(subsets.read_text()) == {"in-domain": [0, 1], "near-domain": [2, 3], "out-domain": [4]}
+    scored = output("score", *arguments[2:4], "-m", "BLEU-1", "--subset", subsets)
+    assert [line.split()[1] for line in scored.splitlines()[3:6]] == [
+        "in-domain",
+        "near-domain",
+        "out-domain",
+    ]
+    missing = run("study", "domains", files / "references.json")
+    assert missing.returncode == 2
+    assert b"RESULTS" in missing.stderr
     with (files / "two" / "comparisons.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {(row["Domain"], row["A"], row["B"], row["p-value"]) for row in rows} == {

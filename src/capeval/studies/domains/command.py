@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from capeval.cli.toolkit.options import (
     SpiceLongest,
     metric_names,
 )
-from capeval.cli.toolkit.output import Steps, examples, name_systems
+from capeval.cli.toolkit.output import Steps, deliver, examples, name_systems
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 from capeval.errors import OptionError
 from capeval.studies.domains.options import DomainOptions, DomainTestOptions, LayoutOptions
@@ -43,12 +44,13 @@ EXAMPLES = examples(
     "capeval study domains nocaps_val.json results.json",
     "capeval study domains nocaps_val.json a.json b.json --published val --layout table2 -o figures",
     "capeval study domains captions.json results.json --objects boxes.csv --class-names classes.csv",
+    "capeval study domains nocaps_val.json --subsets domains.json",
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DomainFiles:
-    """Files with the domains of images, or with the data to derive them.
+    """Files with the domains of images, or with the data to derive them, and the file to write them to.
 
     Raises:
         OptionError: The files can't be combined.
@@ -61,6 +63,11 @@ class DomainFiles:
     class_names: Annotated[Path | None, Option(help="Open Images class names.")] = None
     hierarchy: Annotated[
         Path | None, Option(help="Open Images hierarchy, to count subclasses of COCO classes as COCO's.")
+    ] = None
+
+    subsets: Annotated[
+        Path | None,
+        Option(help="Write the images of each domain to this JSON file, as the subsets of a challenge."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -91,6 +98,17 @@ class DomainFiles:
             image_info=image_info,
         )
 
+    def write(self, images: Mapping[str, Sequence[ImageId]]) -> None:
+        """Write the images of each domain to `subsets`, if it is set."""
+        from capeval.datasets.nocaps_partitions import count_domains, describe_partition
+
+        if self.subsets is None:
+            return
+        deliver(json.dumps({name: list(ids) for name, ids in images.items()}), self.subsets)
+        sizes = {name: len(ids) for name, ids in images.items()}
+        shown = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        deliver(f"{self.subsets}: {shown} ({describe_partition(count_domains(sizes))})\n", None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CocoFiles:
@@ -119,7 +137,10 @@ class CocoFiles:
 def run(
     references: ReferencesFile,
     results: Annotated[
-        list[Path], Argument(help="Files of results, one per system, each as FILE or NAME=FILE.")
+        list[Path] | None,
+        Argument(
+            help="Files of results, one per system, each as FILE or NAME=FILE.", optional_with="subsets"
+        ),
     ],
     *,
     domains: DomainFiles,
@@ -145,18 +166,21 @@ def run(
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.studies.domains.report import report, write_latex
 
-    named = name_systems(results)
-    names, results = list(named), list(named.values())
+    named = name_systems(results or [])
+    names, files = list(named), list(named.values())
     metrics = metrics or DefaultMetrics((*DEFAULT, "SPICE"))
     evaluation = EvaluationOptions(metrics=metrics, reading=reading, spice_longest=spice_longest)
     on_coco = coco.coco_results
-    if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
+    if (coco.coco_references is None) != (on_coco is None) or len(on_coco or files) != len(files):
         raise OptionError("--coco-references requires one --coco-results per file of RESULTS, and vice versa")
+    loaded = load_captions(references, files, CaptionReader(reading), prepare=number_images)
+    images = domains.read(loaded.references, references, reading.image_info)
+    domains.write(images)
+    if not files:
+        return
     ready = prepare_metrics(metric_names(metrics), spice_longest)
-    with Steps(3 + len(results)) as steps:
-        steps.next("Reading and preparing references")
-        loaded = load_captions(references, results, CaptionReader(reading), prepare=number_images)
-        images = domains.read(loaded.references, references, reading.image_info)
+    with Steps(3 + len(files)) as steps:
+        steps.next("Preparing references")
         evaluator = DomainEvaluator(loaded.references, images, ready, options)
         coco_systems = coco.read(names, evaluation)
         systems = dict(zip(names, loaded.candidates, strict=True))
