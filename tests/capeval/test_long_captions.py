@@ -87,7 +87,7 @@ def run(script: str, *arguments: str, **variables: str) -> str:
 # The memory that 16 threads need to parse captions of rare words in parallel.
 PARSE = """
 import sys
-from capeval.metrics.spice import list_scene_tuples
+from capeval.metrics.spice_parsing import list_scene_tuples
 count, words = map(int, sys.argv[1:])
 captions = [" ".join(f"rare{caption}word{place}" for place in range(words)) for caption in range(count)]
 list_scene_tuples(captions)

@@ -15,7 +15,7 @@ from capeval.data.captions import Candidates
 from capeval.distributed.partial_sums import Sums
 from capeval.errors import OptionError, UnscoredError, UnscoredWarning
 from capeval.formats.judgments.ratings import Ratings
-from capeval.metrics.spice import LongSentenceError, parse_captions
+from capeval.metrics.spice_parsing import LongSentenceError, parse_captions
 from capeval.report import (
     System,
     create_image_table,
@@ -62,7 +62,8 @@ CANDIDATES = {**SHORT, 2: LONG}
 PARSED = [1, 3, 5]
 NOTE = (
     "2 images (2, 4) are not scored by SPICE or SPIDEr, since a caption has a sentence of more than 400"
-    " tokens; raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800"
+    " tokens; raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800, or parse each"
+    " sentence separately with SPICE(text=sentences)"
 )
 
 
@@ -115,9 +116,7 @@ def test_the_limit_decides_which_images_are_scored() -> None:
     assert not np.isnan(report.per_image["SPICE"]).any()
     assert not np.isnan(report.per_image["SPIDEr"]).any()
     assert report.unscored == {}
-    with pytest.warns(
-        UnscoredWarning, match="image 2 is not scored by SPICE .* more than 30 tokens"
-    ):
+    with pytest.warns(UnscoredWarning, match="image 2 is not scored by SPICE .* more than 30 tokens"):
         lower = evaluate(references, candidates, [Spice(longest=30), Spider(longest=30)])
     assert np.isnan(lower.per_image["SPICE"]).tolist() == [False, True, False]
     # Scores depend on the limit, so the signature has it unless it is the default.

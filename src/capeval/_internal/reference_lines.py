@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from capeval import _native
 
-__all__ = ["tokenize_as_lines"]
+__all__ = ["DROPPED_TOKENS", "tokenize_as_lines"]
 
 _BRACKETS = ("-LRB-", "-RRB-", "-LCB-", "-RCB-")
 _DROPPED = frozenset(["''", "'", "``", "`", *_BRACKETS, ".", "?", "!", ",", ":", "-", "--", "...", ";"])
-_DROPPED_BY_MODE = {
+DROPPED_TOKENS = {
     "reference": _DROPPED,
     "paper": _DROPPED | {name.lower() for name in _BRACKETS},
     "keep": frozenset[str](),
 }
+"""The tokens that each option `punctuation` of the Penn Treebank tokenizer removes."""
 
 
 def tokenize_as_lines(captions: Sequence[str], *, lowercase: bool, punctuation: str) -> list[list[str]]:
@@ -29,7 +30,7 @@ def tokenize_as_lines(captions: Sequence[str], *, lowercase: bool, punctuation: 
         lowercase: Whether tokens are lower-cased.
         punctuation: The tokens to drop: `reference`, `paper` or `keep`.
     """
-    dropped = _DROPPED_BY_MODE[punctuation]
+    dropped = DROPPED_TOKENS[punctuation]
     text = "\n".join(caption.replace("\n", " ") for caption in captions)
     lines = _native.print_tokens(text, lowercase).split("\n")
     return [_split(line, dropped) for line in lines[: len(captions)]]

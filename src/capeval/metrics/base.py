@@ -51,7 +51,7 @@ OMITTED_BY_DEFAULT: Mapping[str, bool] = {"shown_by_default": False}
 # Warnings already issued for candidates, since several metrics may parse the same captions.
 _WARNED: WeakKeyDictionary[TokenizedCandidates, set[str]] = WeakKeyDictionary()
 
-Reads = Literal["tokens", "captions"]
+Reads = Literal["tokens", "sentences", "captions"]
 Counted = Literal["words", "stems"]
 Progress = Callable[[int], object]
 
@@ -190,7 +190,10 @@ class Metric(ABC):
 
     @property
     def input_kind(self) -> Reads:
-        """The input of the metric: the tokenizer's `tokens` or the original `captions`."""
+        """The input of the metric.
+
+        It is the tokenizer's `tokens`, its tokens split into `sentences`, or the original `captions`.
+        """
         return "tokens"
 
     @property
@@ -283,7 +286,7 @@ class Metric(ABC):
 
         Args:
             candidate: The candidate in the form that the metric reads (`input_kind`): tokens joined by single
-                spaces, or the original caption.
+                spaces, the same with one sentence per line, or the original caption.
             references: The references of its image, in the same form.
 
         Returns:
@@ -512,7 +515,7 @@ def create_signature(
     return Signature(
         metric=metric.family,
         options=metric.options(),
-        tokenizer=str(tokenizer) if metric.input_kind == "tokens" else "none",
+        tokenizer=str(tokenizer) if metric.input_kind != "captions" else "none",
         images=images,
         references=format_counts(*counts),
         digest=digest,

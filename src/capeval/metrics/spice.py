@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -17,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
-from capeval._internal.progress import report_progress
 from capeval._internal.validation import checked_different, checked_path, validate_choice, validate_integer
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
-from capeval.errors import CaptionError, OptionError, UnscoredError
-from capeval.errors.messages import shorten
+from capeval.errors import OptionError, UnscoredError
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
+from capeval.metrics.sentences import list_candidate_sentences, list_reference_sentences
+from capeval.metrics.spice_parsing import DEFAULT_LIMIT, parse_captions, parse_short_captions
 from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import INSTALL_MODEL, RUN, find_model, load_model, open_model, store_in
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
@@ -32,33 +30,21 @@ from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 if TYPE_CHECKING:
     from capeval.metrics.scene_graphs import ComparedGraphs
 
-__all__ = [
-    "CATEGORIES",
-    "MEASURES",
-    "LongSentenceError",
-    "Spice",
-    "analyze_sentences",
-    "list_scene_tuples",
-    "parse_captions",
-]
+__all__ = ["CATEGORIES", "MEASURES", "Spice"]
 
 CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
 """Categories of tuples: all tuples, or tuples of one kind."""
 
 MEASURES = ("F", "precision", "recall")
 
-Text = Literal["tokens", "raw"]
+Text = Literal["tokens", "sentences", "raw"]
 
-# Captions are parsed in chunks of about this many seconds. After each chunk, progress is reported and the
-# store is written, so an interrupted run loses at most one chunk. Smaller chunks would leave threads idle and
-# split sentences of equal length, which are parsed in parallel, into different chunks.
-_CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
-_DEFAULT_LIMIT, _HIGHEST_LIMIT = 400, 800
+_HIGHEST_LIMIT = 800
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
 # The parse is None if the caption contains a sentence that is too long.
 _Parses = dict[str, bytes | None]
-# Parses by model and sentence limit, cached for the lifetime of the captions.
-_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], _Parses]]
+# Parses by model, sentence limit and form of the text, cached for the lifetime of the captions.
+_PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int, str], _Parses]]
 _PARSES = WeakKeyDictionary()
 _MODEL = Resource(
     name="SPICE's model",
@@ -73,21 +59,6 @@ _MODEL = Resource(
 )
 
 
-class LongSentenceError(CaptionError):
-    """A caption with a sentence longer than the limit of the parser.
-
-    Attributes:
-        caption: The caption.
-    """
-
-    def __init__(self, message: str, caption: str) -> None:
-        super().__init__(message)
-        self.caption = caption
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        return type(self), (str(self), self.caption)
-
-
 @register
 @dataclass(frozen=True, kw_only=True)
 class Spice(Metric):
@@ -100,7 +71,9 @@ class Spice(Metric):
             and `Count`.
         measures: The scores of each category, some of `F`, `precision` and `recall`.
         text: The text to parse. `tokens` is the input that pycocoevalcap passes to SPICE: the tokenizer's
-            tokens joined by spaces, in lower case and without punctuation. `raw` is the original captions.
+            tokens joined by spaces, in lower case and without punctuation, so a caption is one sentence.
+            `sentences` splits these tokens at the ends of sentences, parses each sentence, and merges their
+            tuples. `raw` is the original captions.
         longest: The maximum length of sentences to parse, in tokens, at most 800; time grows with its cube.
             An image with a longer sentence in its candidate or a reference has no score and is excluded from
             corpus scores.
@@ -135,7 +108,7 @@ class Spice(Metric):
     categories: tuple[str, ...] = ("All",)
     measures: tuple[str, ...] = ("F",)
     text: Text = "tokens"
-    longest: int = field(default=_DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
+    longest: int = field(default=DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
     require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
@@ -170,8 +143,8 @@ class Spice(Metric):
 
     @property
     def input_kind(self) -> Reads:
-        """The tokens, or the original captions."""
-        return "tokens" if self.text == "tokens" else "captions"
+        """The tokens, the tokens of each sentence, or the original captions."""
+        return "captions" if self.text == "raw" else self.text
 
     @property
     def resources(self) -> tuple[Resource, ...]:
@@ -184,7 +157,7 @@ class Spice(Metric):
 
     def options(self) -> tuple[str, ...]:
         """Return the options as `name=value`; a sentence limit only if it was changed."""
-        limit = () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
+        limit = () if self.longest == DEFAULT_LIMIT else (f"longest={self.longest}",)
         return (*super().options(), *limit)
 
     def with_sentence_limit(self, longest: int) -> Self:
@@ -210,7 +183,9 @@ class Spice(Metric):
         """The option that raises the sentence limit, if it can be raised."""
         if self.longest == _HIGHEST_LIMIT:
             return "this is the highest limit"
-        return f"raise the limit with --spice-longest N (Python: Spice(longest=N)), at most {_HIGHEST_LIMIT}"
+        limit = f"raise the limit with --spice-longest N (Python: Spice(longest=N)), at most {_HIGHEST_LIMIT}"
+        separately = ", or parse each sentence separately with SPICE(text=sentences)"
+        return limit + separately * (self.text == "tokens")
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
         """Return the scene graphs of the candidate and of all references together.
@@ -222,7 +197,10 @@ class Spice(Metric):
         from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph
 
         model = self._native_model()
-        parses = parse_captions(model, [candidate, *references], longest=self.longest, store=self.store)
+        texts = [candidate, *references]
+        parts = chain.from_iterable(map(self._split, texts))
+        known = parse_captions(model, parts, longest=self.longest, store=self.store)
+        parses = {text: b"".join(known[part] for part in self._split(text)) for text in texts}
         prepared = _native.SpiceReferences(model, [[parses[text] for text in references]])
         ours, theirs = prepared.compare(0, parses[candidate])
         return ComparedGraphs(
@@ -237,7 +215,7 @@ class Spice(Metric):
             ResourceError: The model was not built yet.
         """
         model = self._native_model()
-        groups = self._list_texts(references)
+        groups = self._list_references(references)
         known = self._get_parses(references, list(chain.from_iterable(groups)))
         has_parses = np.array(
             [all(known[text] is not None for text in group) for group in groups], dtype=bool
@@ -247,7 +225,7 @@ class Spice(Metric):
         prepared = _native.SpiceReferences(model, parsed_groups)
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
-            texts = candidates.texts() if self.text == "tokens" else candidates.captions()
+            texts = self._list_candidates(candidates)
             parses = self._get_parses(candidates, texts, known)
             is_parsed = np.array([parses[text] is not None for text in texts], dtype=bool)
             is_parsed &= has_parses[candidates.positions]
@@ -291,11 +269,22 @@ class Spice(Metric):
         """Indices of the metric's categories in `CATEGORIES`."""
         return [CATEGORIES.index(category) for category in self.categories]
 
-    def _list_texts(self, references: TokenizedReferences) -> list[list[str]]:
+    def _list_references(self, references: TokenizedReferences) -> list[list[str]]:
         captions = references.references
         if self.text == "raw":
             return [captions[image] for image in captions]
+        if self.text == "sentences":
+            return list_reference_sentences(references)
         return [references.texts(image) for image in captions]
+
+    def _list_candidates(self, candidates: TokenizedCandidates) -> list[str]:
+        if self.text == "raw":
+            return candidates.captions()
+        return list_candidate_sentences(candidates) if self.text == "sentences" else candidates.texts()
+
+    def _split(self, text: str) -> list[str]:
+        """Return the parts of a text that are parsed separately."""
+        return text.split("\n") if self.text == "sentences" else [text]
 
     def _get_parses(
         self,
@@ -310,160 +299,18 @@ class Spice(Metric):
         # The limit is part of the key: the parse of a metric with a higher limit must not hide that a
         # sentence is too long.
         model = self._native_model()
-        parses = _PARSES.setdefault(captions, {}).setdefault((model.fingerprint, self.longest), {})
+        key = (model.fingerprint, self.longest, self.text)
+        parses = _PARSES.setdefault(captions, {}).setdefault(key, {})
         missing = [text for text in texts if text not in parses]
         parses |= {text: known[text] for text in missing if text in known}
         new = [text for text in missing if text not in parses]
-        made, _ = _parse_captions(model, new, self.longest, self.store)
-        parses |= {text: made.get(text) for text in new}
+        parts = chain.from_iterable(map(self._split, new))
+        made, _ = parse_short_captions(model, parts, self.longest, self.store)
+        parses |= {text: _merge([made.get(part) for part in self._split(text)]) for text in new}
         return parses
 
 
-def parse_captions(
-    model: _native.SpiceModel,
-    texts: Iterable[str],
-    *,
-    longest: int = _DEFAULT_LIMIT,
-    store: ParseStore | None = None,
-) -> dict[str, bytes]:
-    """Return the parse of each distinct caption, from the store if it is cached there.
-
-    New parses are stored in chunks, so an interrupted run can be resumed.
-
-    Args:
-        model: The model.
-        texts: The captions.
-        longest: The maximum length of sentences to parse, in tokens.
-        store: The cache of parses.
-
-    Raises:
-        LongSentenceError: A sentence is longer than `longest`.
-    """
-    different = list(dict.fromkeys(texts))
-    parses, too_long = _parse_captions(model, different, longest, store)
-    for text in different:
-        if text in too_long:
-            raise _create_length_error(text, too_long[text], longest)
-    return parses
-
-
-def _parse_captions(
-    model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
-) -> tuple[dict[str, bytes], dict[str, int]]:
-    """Parse captions.
-
-    Returns:
-        The parse of each caption, and the number of tokens of the sentence that is too long for each caption
-        without a parse.
-    """
-    different = list(dict.fromkeys(texts))
-    too_long: dict[str, int] = {}
-    # The limit is part of the key: a stored parse must not hide that a sentence is too long.
-    key = f"{model.fingerprint} {longest}"
-    parses = {} if store is None else store.read(key, different)
-    # Sentences of equal length are parsed in parallel.
-    missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
-    done = 0
-    for chunk in _iter_chunks(missing):
-        report_progress("Parsing captions", done, len(missing))
-        new = _parse_chunk(model, chunk, longest, too_long)
-        if store is not None and not store.write(key, new):
-            # No retry with the next chunks: a different process may lock the store, or the disk may be full.
-            store = None
-        parses |= new
-        done += len(chunk)
-    if missing:
-        report_progress("Parsing captions", done, done)
-    return parses, too_long
-
-
-def _parse_chunk(
-    model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
-) -> dict[str, bytes]:
-    """Return the parses of a chunk; add captions with long sentences to `too_long`."""
-    if not texts:
-        return {}
-    try:
-        return dict(zip(texts, model.parse(texts, longest), strict=True))
-    except _native.SentenceTooLongError as error:
-        # Nothing was parsed, and no caption before this one is too long. The rest is split in half, so that
-        # the cost does not grow with the square of the number of long captions.
-        position, words = error.args
-    too_long[texts[position]] = words
-    middle = (position + 1 + len(texts)) // 2
-    parts = texts[:position], texts[position + 1 : middle], texts[middle:]
-    return {
-        text: parse for part in parts for text, parse in _parse_chunk(model, part, longest, too_long).items()
-    }
-
-
-def list_scene_tuples(
-    captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT, store: ParseStore | None = None
-) -> list[list[tuple[str, ...]]]:
-    """Return the tuples of each caption, in the reference implementation's order.
-
-    A tuple has one text (an object), two (an object and its attribute), or three (a subject, a relation and
-    an object).
-
-    Args:
-        captions: The captions, in the form that SPICE is to parse.
-        longest: The maximum length of sentences to parse, in tokens.
-        store: The cache of parses.
-
-    Raises:
-        LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not built yet.
-    """
-    parses = parse_captions(load_model(), captions, longest=longest, store=store)
-    known = {text: [tuple(parts) for parts in _native.spice_tuples(parse)] for text, parse in parses.items()}
-    return [known[caption] for caption in captions]
-
-
-def analyze_sentences(
-    captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT
-) -> list[list[_native.SentenceStages]]:
-    """Analyze each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
-
-    Args:
-        captions: The captions, in the form that SPICE is to parse.
-        longest: The maximum length of sentences to parse, in tokens.
-
-    Raises:
-        LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not built yet.
-    """
-    model = load_model()
-    stages: list[list[_native.SentenceStages]] = []
-    for chunk in _iter_chunks(list(captions)):
-        report_progress("Analyzing captions", len(stages), len(captions))
-        with _name_long_sentences(chunk, longest):
-            stages += model.stages(chunk, longest)
-    report_progress("Analyzing captions", len(captions), len(captions))
-    return stages
-
-
-@contextmanager
-def _name_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]:
-    try:
-        yield
-    except _native.SentenceTooLongError as error:
-        position, words = error.args
-        raise _create_length_error(texts[position], words, longest) from None
-
-
-def _create_length_error(text: str, words: int, longest: int) -> LongSentenceError:
-    return LongSentenceError(
-        f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
-        f" {shorten(text)}); raise the limit with the option 'longest'",
-        text,
-    )
-
-
-def _iter_chunks(texts: list[str]) -> Iterator[list[str]]:
-    start, size = 0, _SMALLEST_CHUNK
-    while start < len(texts):
-        begun = time.monotonic()
-        yield texts[start : start + size]
-        start += size
-        wanted = size * _CHUNK_SECONDS / max(time.monotonic() - begun, 1e-3)
-        size = max(_SMALLEST_CHUNK, min(int(wanted), 4 * size, _LARGEST_CHUNK))
+def _merge(parses: Sequence[bytes | None]) -> bytes | None:
+    """Merge the parses of a caption's sentences, as those of several references are merged."""
+    found = [parse for parse in parses if parse is not None]
+    return b"".join(found) if len(found) == len(parses) else None

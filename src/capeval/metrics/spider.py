@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 
 from capeval.data.scores import FloatArray
-from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, Metric, Resource
+from capeval.metrics.base import NOT_AN_OPTION, OMITTED_BY_DEFAULT, Counted, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import CLASSES, register
+from capeval.metrics.spice_parsing import DEFAULT_LIMIT
 from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import store_in
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = ["Spider"]
-
-# SPICE's own default.
-_DEFAULT_LIMIT = 400
 
 
 @register
@@ -36,6 +34,7 @@ class Spider(Metric):
     Args:
         frequencies: The source of CIDEr-D's document frequencies: `references`, `uniform`, or
             `DocumentFrequencies` of a different corpus.
+        text: The text that SPICE parses: `tokens` or `sentences`.
         longest: The maximum length of sentences that SPICE parses, in tokens, at most 800. An image with a
             longer sentence in its candidate or a reference has no score and is excluded from corpus scores.
         require_all: Whether to raise an error for such an image instead.
@@ -64,7 +63,8 @@ class Spider(Metric):
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION
     )
-    longest: int = field(default=_DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
+    text: Literal["tokens", "sentences"] = field(default="tokens", metadata=OMITTED_BY_DEFAULT)
+    longest: int = field(default=DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
     require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
@@ -78,7 +78,8 @@ class Spider(Metric):
         spice, cider = CLASSES["Spice"], CLASSES["CiderD"]
         return (
             spice(
-                longest=self.longest,  # type: ignore[call-arg]
+                text=self.text,  # type: ignore[call-arg]
+                longest=self.longest,
                 require_all=self.require_all,
                 store=self.store,
                 model=self.model,
@@ -95,6 +96,11 @@ class Spider(Metric):
     def statistics(self) -> tuple[str, ...]:
         """The statistics of SPICE, then the statistics of CIDEr-D."""
         return tuple(f"{part.family} {name}" for part in self._parts for name in part.statistics)
+
+    @property
+    def input_kind(self) -> Reads:
+        """The tokens, or the tokens of each sentence."""
+        return self.text
 
     @property
     def resources(self) -> tuple[Resource, ...]:
@@ -122,8 +128,9 @@ class Spider(Metric):
         return self if self.frequency_unit is None else replace(self, frequencies=frequencies)
 
     def options(self) -> tuple[str, ...]:
-        """Return the sentence limit as `name=value`, if it is not the default."""
-        return () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
+        """Return the text and the sentence limit as `name=value`, if they are not the defaults."""
+        limit = () if self.longest == DEFAULT_LIMIT else (f"longest={self.longest}",)
+        return (*super().options(), *limit)
 
     def with_sentence_limit(self, longest: int) -> Self:
         """Return a copy with this sentence limit, in tokens."""

@@ -12,6 +12,7 @@ from capeval._internal.optional_packages import make_missing_package_error
 from capeval._internal.validation import validate_choice
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
+from capeval.metrics.sentences import list_candidate_sentences, list_reference_sentences
 from capeval.report.tables import System, create_score_table
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -186,8 +187,10 @@ def _draw_graphs(
     from capeval.report.scene_graphs import draw_graph
 
     tokens = TokenizedReferences(references, tokenizer)
+    ours = tokens.candidates(candidates)
     read = {
-        "tokens": (tokens.candidates(candidates).texts(), [tokens.texts(image) for image in references]),
+        "tokens": (ours.texts(), [tokens.texts(image) for image in references]),
+        "sentences": (list_candidate_sentences(ours), list_reference_sentences(tokens)),
         "captions": ([candidates[image][0] for image in references], [*references.values()]),
     }
     unscored = {image for each in system.report.unscored.values() for image in each.images}
@@ -212,7 +215,7 @@ def _draw_graphs(
 
 def _require_tokenizer(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
     for metric, made in (scored for system in systems for scored in system.report.scores):
-        if metric.input_kind == "tokens" and made.signature.tokenizer != str(tokenizer):
+        if metric.input_kind != "captions" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(
                 f"'tokenizer' must be the tokenizer of the scores, {made.signature.tokenizer}"
                 f" (got {tokenizer})"

@@ -255,7 +255,7 @@ class SavedReport:
     def restore_tokenizer(self) -> Tokenizer | None:
         """Return the tokenizer in the signatures; None if no tokenizer is registered under that name."""
         metrics = zip(self.restore_metrics(), self.signatures.values(), strict=True)
-        names = {signature.tokenizer for metric, signature in metrics if metric.input_kind == "tokens"}
+        names = {signature.tokenizer for metric, signature in metrics if metric.input_kind != "captions"}
         if not names:
             return Tokenizer()
         return next((each for each in _iter_tokenizers() if {str(each)} == names), None)

@@ -226,7 +226,7 @@ def test_interrupted_parsing_goes_on_where_it_was(tmp_path: Path) -> None:
     ]
     (tmp_path / "captions.txt").write_text("\n".join(captions))
     code = (
-        "from capeval.metrics import spice; from capeval.cli import main\n"
+        "from capeval.metrics import spice_parsing as spice; from capeval.cli import main\n"
         "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 50\n"
         "main()"
     )
@@ -242,7 +242,7 @@ def test_interrupted_parsing_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 0 < kept < len(captions)
     assert kept % 50 == 0
     parsed = (
-        "from capeval.metrics import spice; from capeval.cli import main\n"
+        "from capeval.metrics import spice_parsing as spice; from capeval.cli import main\n"
         "import sys; spice.report_progress = lambda work, done, total: print(done, total, file=sys.stderr)\n"
         "main()"
     )
@@ -262,7 +262,7 @@ def test_an_interrupt_does_not_wait_for_a_long_caption(tmp_path: Path) -> None:
     long = " . ".join([" ".join(f"word{number}x" for number in range(110))] * 2000)
     (tmp_path / "captions.txt").write_text("\n".join([*short, long]))
     code = (
-        "from capeval.metrics import spice; from capeval.cli import main\n"
+        "from capeval.metrics import spice_parsing as spice; from capeval.cli import main\n"
         "import sys\n"
         "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 2\n"
         "spice.report_progress = lambda *how_far: print(how_far[1], flush=True)\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from capeval import Spice
 from capeval.cli.commands import scene_graph
-from capeval.metrics.spice import analyze_sentences, list_scene_tuples
+from capeval.metrics.spice_parsing import analyze_sentences, list_scene_tuples
 from tests.capeval.cli.test_cli import output, refusal
 from tests.spice_model import NEEDS_MODEL
 
@@ -99,6 +99,26 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     path.write_bytes(b"a dog\na \xff")
     assert "line 2 column 3: the byte 0xff is not UTF-8" in refusal("scene-graph", path)
     assert "--stages requires --format jsonl (got --format text)" in refusal("scene-graph", path, "--stages")
+
+
+def test_sentences_are_parsed_separately() -> None:
+    text = b"A man rides a red bike. Two dogs sleep.\nA cat on a bed!"
+    lines = output("scene-graph", "-", "--sentences", "--stages", "-f", "jsonl", input=text).split("\n")
+    both, cat = (json.loads(line) for line in lines[:-1])
+    assert both["tuples"] == [
+        list(parts)
+        for each in list_scene_tuples(["a man rides a red bike", "two dogs sleep"])
+        for parts in each
+    ]
+    tokens = [sentence["tokens"] for sentence in both["sentences"]]
+    assert tokens == [["a", "man", "rides", "a", "red", "bike"], ["two", "dogs", "sleep"]]
+    assert cat["tuples"] == [list(parts) for parts in list_scene_tuples(["a cat on a bed"])[0]] != []
+    assert "line 1: SPICE parses sentences of up to 5 tokens (got one of 6" in refusal(
+        "scene-graph", "-", "--sentences", "--longest", "5", input=text
+    )
+    assert "--sentences can't be combined with --raw" in refusal(
+        "scene-graph", "-", "--sentences", "--raw", input=text
+    )
 
 
 def test_the_longest_sentence_is_that_of_the_metric() -> None:

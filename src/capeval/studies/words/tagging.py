@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from capeval._internal.random import make_named_generator
 from capeval.data.captions import References, ReferencesLike
-from capeval.metrics.spice import analyze_sentences
+from capeval.metrics.spice_parsing import analyze_sentences
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = ["tag_words"]
