@@ -11,6 +11,7 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from itertools import groupby
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Annotated, Any, get_origin, get_type_hints
 
 from click import Context
@@ -20,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from capeval.cli.app import app as capeval_group
 from capeval.cli.studies import app as studies_group
+from capeval.cli.studies import find_studies
 from capeval.cli.toolkit.click_commands import Command, Group
 from capeval.metrics import CLASSES, METRICS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
@@ -27,8 +29,8 @@ from capeval_server.annotation.task_types import TASKS
 
 # Common modules of the studies; their public names are documented with the package.
 PARTS = re.compile(
-    r"^(compute|options|command|abstract50s|agreement|counts|curves|figure|halves|intervals|observations|pairs"
-    r"|system_wins|system_words|tagging)$|report$"
+    r"^(compute|options|command|abstract50s|agreement|counts|curves|figure|halves|intervals|judgments|observations"
+    r"|pairs|system_wins|system_words|tagging|word_classes)$|report$"
 )
 
 
@@ -115,9 +117,14 @@ class MetricTable(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows))
 
 
+def import_package(name: str) -> ModuleType:
+    """Return the package of a study."""
+    return import_module(find_studies()[name].removesuffix(".command"))
+
+
 def study_modules(name: str) -> list[str]:
     """Return the package of a study and its modules in the API reference."""
-    package = import_module(f"capeval.studies.{name}")
+    package = import_package(name)
     modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
     return [package.__name__, *(f"{package.__name__}.{each}" for each in modules)]
 
@@ -129,7 +136,7 @@ class RegisteredStudies(SphinxDirective):
         """Return a section for each study: its package, and its modules not in `PARTS`."""
         lines = []
         for name in studies_group.list_commands(Context(studies_group)):
-            package = import_module(f"capeval.studies.{name}")
+            package = import_package(name)
             # autodoc sees lazily imported names only after they have been accessed.
             vars(package).update({each: getattr(package, each) for each in getattr(package, "__all__", ())})
             title = (package.__doc__ or name).partition("\n")[0].partition(" (")[0].rstrip(".")

@@ -17,6 +17,7 @@ from capeval.formats.judgments.plans import Plan, get_plan_paths, load_plan, loa
 from capeval.formats.judgments.ratings import load_ratings
 from capeval.report.study_report import StudyReport
 from capeval.studies import (
+    coco_paper,
     consensus,
     correlation,
     diversity,
@@ -32,6 +33,7 @@ from capeval.studies import (
 )
 from capeval.studies.build.report import split_table
 from capeval.studies.choose.report import report as report_choice
+from capeval.studies.coco_paper.report import report as report_coco_paper
 from capeval.studies.consensus.report import report as report_consensus
 from capeval.studies.correlation.report import report as report_correlation
 from capeval.studies.diversity.report import report as report_diversity
@@ -111,6 +113,11 @@ def _words(folder: Path) -> StudyReport:
     return report_words(study, classes="Word classes: WordNet's, of frequent words in COCO captions.")
 
 
+def _coco_paper(folder: Path) -> StudyReport:
+    captions = load_references(folder / "captions.json")
+    return report_coco_paper(coco_paper.study_coco_paper(captions)).to_study_report()
+
+
 def _consensus(folder: Path) -> StudyReport:
     return report_consensus(consensus.study_plan(_counted(folder), None, consensus.ConsensusOptions()))
 
@@ -180,6 +187,7 @@ class StudyCase:
 
 CASES: dict[str, StudyCase] = {
     "human": StudyCase(arguments=("@captions.json", "-m", "BLEU-1"), report=_human),
+    "coco-paper": StudyCase(arguments=("@captions.json",), report=_coco_paper),
     "words": StudyCase(arguments=("@captions.json", "--tagger", "wordnet"), report=_words),
     "plan": StudyCase(
         arguments=("@captions.json", "--pairs", "HC=3,HI=3"),

@@ -259,7 +259,7 @@ def test_a_page_describes_the_study(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_defaults_are_said_once(name: str) -> None:
     """No function or class of a study but its options has a parameter with the default of an option."""
-    package = import_module(f"capeval.studies.{name}")
+    package = import_module(registry.find_studies()[name].removesuffix(".command"))
     public = [getattr(package, each) for each in getattr(package, "__all__", ())]
     # None, False and an empty text are the absence of a value and no choice.
     defaults = {each.name: type(each.default) for each in _options(name) if each.default != ""}

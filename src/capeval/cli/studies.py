@@ -16,7 +16,8 @@ __all__ = ["Studies", "app", "find_studies"]
 def find_studies() -> dict[str, str]:
     """Return the command module of each study by name, without importing it.
 
-    A study is a folder of `capeval.studies` with a `command.py`. The folder `coco_paper` has the study `coco-paper`.
+    A study is a folder of `capeval.studies` with a `command.py`. The folder `coco_paper` contains the
+    study `coco-paper`.
     """
     names = [path.parent.name for place in studies.__path__ for path in Path(place).glob("*/command.py")]
     return {name.replace("_", "-"): f"{studies.__name__}.{name}.command" for name in sorted(names)}

@@ -13,7 +13,7 @@ from capeval.cli.toolkit.output import deliver, render
 if TYPE_CHECKING:
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
-    from capeval.studies.shared.paper_report import PaperReport
+    from capeval.studies.shared.papers import PaperReport
 
 __all__ = [
     "CheckpointFile",

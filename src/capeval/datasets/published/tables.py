@@ -18,6 +18,7 @@ __all__ = [
     "NocapsSplit",
     "load_coco_2015",
     "load_coco_2015_judgments",
+    "load_coco_counts",
     "load_nocaps",
 ]
 
@@ -96,6 +97,18 @@ def load_coco_2015_judgments() -> tuple[CocoRow, ...]:
         0.638
     """
     return _read_coco("coco-2015-judgments.csv")
+
+
+def load_coco_counts() -> dict[str, tuple[int, int]]:
+    """Return the numbers of images and captions of COCO's splits, as printed in the COCO Captions paper.
+
+    Example:
+        >>> from capeval.datasets.published.tables import load_coco_counts
+        >>> load_coco_counts()["val2014"]
+        (40504, 202520)
+    """
+    rows = _read("coco-paper-counts.csv")
+    return {row["split"]: (int(row["images"]), int(row["captions"])) for row in rows}
 
 
 def load_nocaps(

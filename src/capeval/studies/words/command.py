@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 from capeval._internal.options import Option
 from capeval.cli.toolkit.output import Steps, examples, name_systems
 from capeval.cli.toolkit.study_output import CocoCaptions, Folder, write_study_report
-from capeval.studies.words.options import WordsOptions
-
-if TYPE_CHECKING:
-    from capeval.data.captions import References
+from capeval.studies.words.options import Tagger, WordsOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -29,7 +25,7 @@ def run(
     *,
     options: WordsOptions,
     tagger: Annotated[
-        Literal["auto", "spice", "wordnet"],
+        Tagger,
         Option(
             help="Classify words by the tags of SPICE's parser, or by WordNet; auto: by the parser if its"
             " model is installed."
@@ -66,6 +62,7 @@ def run(
     from capeval.formats.word_scores import load_word_scores
     from capeval.studies.words import study_words
     from capeval.studies.words.report import report
+    from capeval.studies.words.word_classes import choose_word_classes
 
     if classes is not None and (wordnet is not None or tagger != "auto"):
         raise OptionError("'--classes' can't be combined with '--wordnet' or '--tagger'")
@@ -74,7 +71,9 @@ def run(
     with Steps(options.references + 4) as steps:
         steps.next("Reading captions")
         people = coco.load_captions("val2014") if captions is None else references_from(captions)
-        known, source = _choose_classes(people, classes, tagger, wordnet, options.seed)
+        known, source = choose_word_classes(
+            people, classes=classes, tagger=tagger, wordnet=wordnet, seed=options.seed
+        )
         study = study_words(
             people,
             known,
@@ -83,25 +82,3 @@ def run(
             progress=steps.next,
         )
     write_study_report(report(study, classes=source, labels=label or ()), output)
-
-
-def _choose_classes(
-    captions: References, classes: Path | None, tagger: str, wordnet: Path | None, seed: int
-) -> tuple[Mapping[str, str] | Callable[[Sequence[str]], Mapping[str, str]], str]:
-    """Return the classes of words, or a function that finds them, and a footnote with their source."""
-    from capeval.formats.word_classes import load_word_classes
-    from capeval.resources.spice import find_model
-    from capeval.resources.wordnet import classify_words
-    from capeval.studies.words import coco_word_classes
-    from capeval.studies.words.tagging import tag_words
-
-    if classes is not None:
-        return load_word_classes(classes), f"Word classes: {classes.name}."
-    if tagger == "spice" or (tagger == "auto" and wordnet is None and find_model() is not None):
-        return (
-            lambda words: tag_words(captions, words, seed=seed),
-            "Word classes: most frequent tag by SPICE's parser in 10 captions or more.",
-        )
-    if wordnet is not None:
-        return lambda words: classify_words(words, wordnet), "Word classes: WordNet's dictionary."
-    return coco_word_classes(), "Word classes: WordNet's, of frequent words in COCO captions."

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from capeval._internal.options import Level, Option, Samples, Seed, check_options
 
-__all__ = ["WordsOptions"]
+__all__ = ["Tagger", "WordsOptions"]
+
+Tagger = Literal["auto", "spice", "wordnet"]
+"""The source of word classes: SPICE's parser, WordNet, or the parser if its model is installed."""
 
 
 @dataclass(frozen=True, kw_only=True)

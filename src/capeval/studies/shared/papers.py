@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from capeval.report import to_markdown
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["PaperClaim", "PaperPart", "PaperReport", "PaperValue", "Verdict"]
 
 Verdict = Literal["met", "not met", "not computed"]
+"""The result of a comparison with a paper."""
 
-_COLUMNS = ("Part", "Quantity", "Published", "Computed", "Tolerance", "Result")
+# The largest number of rows of a table in the page.
+_SHORT = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,7 @@ class PaperValue:
             to the published one.
 
     Example:
-        >>> from capeval.studies.shared.paper_report import PaperValue
+        >>> from capeval.studies.shared.papers import PaperValue
         >>> PaperValue(name="METEOR, HI", published=99.3, computed=99.298).verdict
         'met'
         >>> PaperValue(name="METEOR, HC", published=65.2, computed=66.3, tolerance=1.0).verdict
@@ -85,7 +88,7 @@ class PaperPart:
         values: The published numbers.
         claims: The statements.
         reason: The reason for differences, or for a part that was not computed.
-        tables: Computed tables without published numbers, by file name.
+        tables: Computed tables without published numbers, by file name. Short ones are part of the page.
         figures: Functions that draw the figures, by file name.
     """
 
@@ -100,22 +103,28 @@ class PaperPart:
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts of all values and claims."""
-        return tuple(each.verdict for each in (*self.values, *self.claims))
+        return (
+            *(value.verdict for value in self.values),
+            *(claim.verdict for claim in self.claims),
+        )
 
     @property
     def verdict(self) -> Verdict:
-        """Whether all values and claims are met; `not computed` if none was computed."""
-        verdicts = self.verdicts
-        if all(verdict == "not computed" for verdict in verdicts):
+        """Whether all computed values and claims are met; `not computed` if there are none."""
+        computed = [verdict for verdict in self.verdicts if verdict != "not computed"]
+        if not computed:
             return "not computed"
-        return "met" if all(verdict == "met" for verdict in verdicts) else "not met"
+        return "met" if all(verdict == "met" for verdict in computed) else "not met"
 
     @property
     def outcome(self) -> str:
-        """The verdict with numbers, such as `not met (14 of 16)`."""
-        if self.verdict == "not computed":
-            return self.verdict
-        return f"{self.verdict} ({self.verdicts.count('met')} of {len(self.verdicts)})"
+        """The verdict with numbers, such as `not met (14 of 16), 2 not computed`."""
+        verdicts = self.verdicts
+        missing = verdicts.count("not computed")
+        if len(verdicts) == missing:
+            return "not computed" if verdicts or not self.tables else "no published numbers"
+        computed = f"{self.verdict} ({verdicts.count('met')} of {len(verdicts) - missing})"
+        return f"{computed}, {missing} not computed" if missing else computed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -140,14 +149,10 @@ class PaperReport:
         The table of parts is for the terminal. All other tables are only written to files.
         """
         tables = {name: grid for part in self.parts for name, grid in part.tables.items()}
+        tables["values"] = self._build_results_table()
         return StudyReport(
             tables={"parts": self._build_parts_table()},
-            long_tables={
-                "values": lambda: Grid(
-                    columns=_COLUMNS, rows=tuple(row for part in self.parts for row in _build_rows(part))
-                ),
-                **{name: (lambda grid=grid: grid) for name, grid in tables.items()},
-            },
+            long_tables={name: partial(tables.__getitem__, name) for name in tables},
             figures={name: draw for part in self.parts for name, draw in part.figures.items()},
         )
 
@@ -165,6 +170,23 @@ class PaperReport:
             missing = f"\n## Not implemented\n\n{grid}"
         return f"# {self.title}\n\n{self.source}\n\n{summary}\n" + "\n".join(parts) + missing
 
+    def _build_results_table(self) -> Grid:
+        """Return all values and claims, one per row."""
+        rows = [
+            (part.name, each.name, each.published, each.computed, each.tolerance, each.verdict)
+            for part in self.parts
+            for each in part.values
+        ]
+        statements = [
+            (part.name, each.text, None, each.evidence, None, each.verdict)
+            for part in self.parts
+            for each in part.claims
+        ]
+        return Grid(
+            columns=("Part", "Quantity or statement", "Published", "Computed", "Tolerance", "Result"),
+            rows=tuple(tuple(Cell(value=value) for value in row) for row in (*rows, *statements)),
+        )
+
     def _build_parts_table(self) -> Grid:
         rows = tuple(
             tuple(Cell(value=text) for text in (part.name, part.title, part.outcome)) for part in self.parts
@@ -172,45 +194,44 @@ class PaperReport:
         return Grid(columns=("Part", "Subject", "Result"), rows=rows)
 
 
-def _build_rows(part: PaperPart) -> list[tuple[Cell, ...]]:
-    rows = [
+def _build_values(part: PaperPart) -> Grid:
+    """Return the published and computed numbers of a part."""
+    has_tolerance = any(value.tolerance is not None for value in part.values)
+    rows = tuple(
         (
-            Cell(value=part.name),
             Cell(value=value.name),
-            Cell(value=value.published, digits=value.digits),
-            Cell(value=value.computed, digits=value.digits + 1),
-            Cell(value=value.tolerance, digits=value.digits),
+            _make_number(value.published, value.digits),
+            _make_number(value.computed, value.digits + (value.digits > 0)),
+            *([_make_number(value.tolerance, value.digits)] if has_tolerance else []),
             Cell(value=value.verdict),
         )
         for value in part.values
-    ]
-    empty = Cell(value=None)
-    return rows + [
-        (
-            Cell(value=part.name),
-            Cell(value=claim.text),
-            empty,
-            Cell(value=claim.evidence),
-            empty,
-            Cell(value=claim.verdict),
-        )
+    )
+    tolerance = ["Tolerance"] if has_tolerance else []
+    return Grid(columns=("Quantity", "Published", "Computed", *tolerance, "Result"), rows=rows)
+
+
+def _make_number(value: float | None, digits: int) -> Cell:
+    if value is None:
+        return Cell(value=None)
+    return Cell(value=float(value), text=f"{value:,.{digits}f}")
+
+
+def _build_claims(part: PaperPart) -> Grid:
+    """Return the statements of a part with the evidence."""
+    rows = tuple(
+        tuple(Cell(value=text) for text in (claim.text, claim.evidence, claim.verdict))
         for claim in part.claims
-    ]
+    )
+    return Grid(columns=("Statement", "Computed", "Result"), rows=rows)
 
 
 def _format_part(part: PaperPart) -> str:
     blocks = [f"## {part.name}: {part.title}", f"Result: {part.outcome}."]
     if part.reason:
         blocks.append(part.reason)
-    rows = tuple(row[1:] for row in _build_rows(part))
-    if rows:
-        shown = [
-            place
-            for place, name in enumerate(_COLUMNS[1:])
-            if name != "Tolerance" or any(row[place].value is not None for row in rows)
-        ]
-        columns = tuple(_COLUMNS[1:][place] for place in shown)
-        grid = Grid(columns=columns, rows=tuple(tuple(row[place] for place in shown) for row in rows))
-        blocks.append(to_markdown(grid).rstrip())
+    tables = [grid for grid in (_build_values(part), _build_claims(part)) if grid.rows]
+    tables += [grid for grid in part.tables.values() if len(grid.rows) <= _SHORT]
+    blocks += [to_markdown(grid).rstrip() for grid in tables]
     blocks += [f"![{part.title}]({name}.svg)" for name in part.figures]
     return "\n\n".join(blocks) + "\n"
