@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from capeval.datasets.coco_objects import Objects
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.images import ImageInfo
 from capeval.formats.io.json import read_json
 from capeval.formats.io.rows import read_columns, read_rows
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
@@ -20,6 +21,8 @@ __all__ = [
     "load_boxes",
     "load_class_hierarchy",
     "load_class_names",
+    "load_image_sources",
+    "load_parts",
     "load_rotations",
     "subcategories",
 ]
@@ -159,6 +162,37 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
     return rotations
 
 
+def load_image_sources(file: File, *, limit: int = LIMIT) -> dict[str, ImageInfo]:
+    r"""Read the addresses and licenses of images from a file such as `test-images-with-rotation.csv`.
+
+    The required column is `ImageID`; the addresses are in `OriginalURL` and the licenses in `License`.
+
+    Returns:
+        The file name, address and license of each image; the address and license are empty if unknown.
+
+    Raises:
+        FormatError: The file is invalid; the error names the line.
+        OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_image_sources
+        >>> text = "ImageID,OriginalURL,License\n3f,https://x.org/3.jpg,https://x.org/by\n"
+        >>> _ = Path("images.csv").write_text(text)
+        >>> image = load_image_sources("images.csv")["3f"]
+        >>> image.file_name, image.url, image.license
+        ('3f.jpg', 'https://x.org/3.jpg', 'https://x.org/by')
+    """
+    with add_path_to_errors(file):
+        rows = read_columns(file, ("ImageID",), limit, optional=("OriginalURL", "License"))
+        return {
+            image: ImageInfo(
+                id=image, file_name=f"{image}.jpg", url=url, license=license_url, license_url=license_url
+            )
+            for _, (image, url, license_url) in rows
+        }
+
+
 def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
     r"""Read the names of Open Images classes from `class-descriptions-boxable.csv`.
 
@@ -232,10 +266,7 @@ def load_class_hierarchy(
         while stack:
             node, above = stack.pop()
             children = subcategories(node)
-            if node["LabelName"] not in names:
-                message = f"every label must have a name (got {node['LabelName']!r} without one)"
-                raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
-            name = names[node["LabelName"]]
+            name = _get_name(node, names)
             below.setdefault(name, set())
             for ancestor in above:
                 below[ancestor].add(name)
@@ -256,8 +287,58 @@ def subcategories(node: Any) -> Sequence[Any]:
         >>> [child["LabelName"] for child in subcategories(animal)]
         ['/m/0bt9lr', '/m/01yrx']
     """
-    children = node.get("Subcategory", []) if isinstance(node, dict) else None
+    return _get_children(node, "Subcategory")
+
+
+def _get_children(node: Any, key: str) -> Sequence[Any]:
+    children = node.get(key, []) if isinstance(node, dict) else None
     if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):
-        message = "every class must be an object with 'LabelName', and 'Subcategory' must be a list"
+        message = f"every class must be an object with 'LabelName', and {key!r} must be a list"
         raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
     return children
+
+
+def _get_name(node: Any, names: Mapping[str, str]) -> str:
+    """Return the name of a class in the hierarchy file."""
+    subcategories(node)
+    if node["LabelName"] not in names:
+        message = f"every label must have a name (got {node['LabelName']!r} without one)"
+        raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
+    return names[node["LabelName"]]
+
+
+def load_parts(file: File, names: Mapping[str, str], *, limit: int = LIMIT) -> frozenset[str]:
+    """Read the classes that are parts of other classes from `bbox_labels_600_hierarchy.json`.
+
+    Args:
+        file: The path of the file, or its bytes.
+        names: The names of the classes by label.
+        limit: The maximum size of the file in bytes, also after decompression.
+
+    Returns:
+        The names of the classes listed as `Part` of another class, such as a nose. Subcategories of these
+        classes are not included.
+
+    Raises:
+        FormatError: The file is invalid, or contains a label without a name.
+        OSError: The file can't be read.
+
+    Example:
+        >>> import json
+        >>> from pathlib import Path
+        >>> from capeval.datasets.open_images import load_parts
+        >>> person = {"LabelName": "/m/01g317", "Part": [{"LabelName": "/m/0k0pj"}]}
+        >>> root = {"LabelName": "/m/0bl9f", "Subcategory": [person]}
+        >>> _ = Path("hierarchy.json").write_text(json.dumps(root))
+        >>> load_parts("hierarchy.json", {"/m/01g317": "Person", "/m/0k0pj": "Human nose"})
+        frozenset({'Human nose'})
+    """
+    parts: set[str] = set()
+    with add_path_to_errors(file):
+        stack = [read_json(file, limit)]
+        while stack:
+            node = stack.pop()
+            below = _get_children(node, "Part")
+            parts.update(_get_name(child, names) for child in below)
+            stack += [*subcategories(node), *below]
+    return frozenset(parts)

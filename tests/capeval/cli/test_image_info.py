@@ -1,4 +1,4 @@
-"""Results and references whose image ids are in an image list."""
+"""Matching of results and references by the names in an image list."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from capeval.formats.images import load_images
 from tests.waiting import PATIENCE
 
 CAPTIONS = {
@@ -150,7 +151,32 @@ def test_choose(tmp_path: Path) -> None:
     chosen = [row["ImageID"] for row in table(folder / "images.csv")]
     assert len(set(chosen)) == 15
     assert chosen[:6] == ["i6", "i7", "i14", "i15", "i22", "i23"]
+    assert not (folder / "items.jsonl").exists()
     assert "'wanted' must be at most" in refusal("choose", boxes, "-n", "30")
+
+
+def test_choose_for_a_campaign(tmp_path: Path) -> None:
+    boxes, folder = tmp_path / "boxes.csv", tmp_path / "out"
+    boxes.write_text("ImageID,LabelName\n3f,/m/car\n3f,/m/tire\n7a,/m/car\n7a,/m/dog\n")
+    (tmp_path / "names.csv").write_text("/m/car,Car\n/m/tire,Tire\n/m/dog,Dog\n")
+    car = {"LabelName": "/m/car", "Part": [{"LabelName": "/m/tire"}]}
+    root = {"LabelName": "/m/0bl9f", "Subcategory": [car, {"LabelName": "/m/dog"}]}
+    (tmp_path / "hierarchy.json").write_text(json.dumps(root))
+    (tmp_path / "rotations.csv").write_text(
+        "ImageID,OriginalURL,License,Rotation\n3f,https://x.org/3f.jpg,https://x.org/by,0\n"
+        "7a,https://x.org/7a.jpg,https://x.org/by,0\n"
+    )
+    files = ("--rotations", tmp_path / "rotations.csv", "--hierarchy", tmp_path / "hierarchy.json")
+    output("choose", boxes, "-n", "2", *files, "--names", tmp_path / "names.csv", "-o", folder)
+    items = {item["key"]: item for item in map(json.loads, (folder / "items.jsonl").read_text().splitlines())}
+    # Workers don't see parts of objects (nocaps, section 3.1).
+    assert items["3f"] == {"key": "3f", "image": "3f.jpg", "keywords": ["Car"]}
+    assert items["7a"]["keywords"] == ["Car", "Dog"]
+    (first, second) = load_images(folder / "image_info.json")
+    assert {first.url, second.url} == {"https://x.org/3f.jpg", "https://x.org/7a.jpg"}
+    assert {first.license, second.license_url} == {"https://x.org/by"}
+    assert {row["OriginalURL"] for row in table(folder / "images.csv")} == {first.url, second.url}
+    assert "requires --names and --output" in refusal("choose", boxes, "-n", "2", *files)
 
 
 def test_build(captions: Path, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from capeval.datasets.selection import ChoiceStudy, Selection
+from capeval.formats.images import ImageInfo
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 
@@ -19,15 +21,20 @@ __all__ = ["report"]
 _MAX_CLASSES = 6
 
 
-def report(study: ChoiceStudy) -> StudyReport:
-    """Return statistics of each set, exclusions, images, class counts, and a figure."""
+def report(study: ChoiceStudy, images: Sequence[ImageInfo] = ()) -> StudyReport:
+    """Return statistics of each set, exclusions, images, class counts, and a figure.
+
+    Args:
+        study: The chosen images.
+        images: The addresses and licenses of the chosen images, if known.
+    """
     return StudyReport(
         tables={
             "statistics": _build_statistics_table(study),
             "excluded": _build_exclusion_table(study.chosen),
         },
         long_tables={
-            "images": lambda: _build_image_table(study),
+            "images": lambda: _build_image_table(study, images),
             "classes": lambda: _build_class_table(study),
         },
         figures={"classes": lambda: _plot_classes(study)},
@@ -65,10 +72,15 @@ def _build_exclusion_table(chosen: Selection) -> Grid:
     return Grid(columns=("Reason", "Images"), rows=tuple(rows))
 
 
-def _build_image_table(study: ChoiceStudy) -> Grid:
+def _build_image_table(study: ChoiceStudy, images: Sequence[ImageInfo]) -> Grid:
+    if images:
+        rows = tuple(tuple(Cell(value=text) for text in (one.id, one.url, one.license)) for one in images)
+        return Grid(columns=("ImageID", "OriginalURL", "License"), rows=rows)
     ids = study.annotations.image_ids
-    rows = tuple((Cell(value=ids[position]),) for position in study.chosen.positions.tolist())
-    return Grid(columns=("ImageID",), rows=rows)
+    return Grid(
+        columns=("ImageID",),
+        rows=tuple((Cell(value=ids[position]),) for position in study.chosen.positions.tolist()),
+    )
 
 
 def _build_class_table(study: ChoiceStudy) -> Grid:
