@@ -34,8 +34,10 @@ __all__ = [
     "check_pickle",
     "compile_meteor_tables",
     "compile_spice_model",
+    "exp",
     "meteor_align",
     "meteor_scores",
+    "power",
     "print_tokens",
     "read_annotations",
     "read_error_kinds",
@@ -630,16 +632,25 @@ class SpiceModel:
             ResourceError: The model is damaged.
         """
 
-    def parse(self, texts: list[str], longest: int) -> list[bytes]:
+    def parse(
+        self, texts: list[str], longest: int, progress: Callable[[float], object] | None = None
+    ) -> list[bytes]:
         """Return the parse of each text: its tuples in packed form.
+
+        Every second, `progress` is called with the finished fraction of the work. An exception that it raises
+        ends the work.
 
         Raises:
             SentenceTooLongError: A sentence has more than `longest` tokens.
             ResourceError: The model is damaged.
         """
 
-    def stages(self, texts: list[str], longest: int) -> list[list[SentenceStages]]:
+    def stages(
+        self, texts: list[str], longest: int, progress: Callable[[float], object] | None = None
+    ) -> list[list[SentenceStages]]:
         """Return the processing stages of each sentence of each text.
+
+        `progress` is called as in `parse`.
 
         Raises:
             SentenceTooLongError: A sentence has more than `longest` tokens.

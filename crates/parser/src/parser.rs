@@ -1,5 +1,6 @@
 //! Parsing of many sentences.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,10 +36,13 @@ const IMPOSSIBLE: f32 = -1000.0;
 /// CoreNLP reports the remainder of a tree's score, because the rest stands for unknown words.
 const SCORE_MODULUS: f64 = -10000.0;
 
-/// Progress callback with the number of parsed sentences.
+/// Number of steps in which the progress of a sentence is counted.
+const STEPS: f64 = 1000.0;
+
+/// Progress callback with the number of parsed sentences, including fractions of those in progress.
 ///
 /// It is called often, by any thread, and can stop the parsing.
-pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
+pub type Progress<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
 
 /// A parser with a model.
 #[derive(Debug)]
@@ -144,26 +148,33 @@ struct Run<'a, B> {
     /// Idle workers, at most one per thread. rayon has no thread-local state with the lifetime of a call.
     workers: Mutex<Vec<Worker<'a, B>>>,
     progress: Progress<'a>,
+    /// Steps of all sentences.
     done: AtomicUsize,
     stopped: AtomicBool,
 }
 
 impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
     fn parse(&self, batch: &Batch) -> Result<Vec<(usize, Parse)>, ParseError> {
-        self.check(0)?;
+        let counted = Cell::new(0);
+        let check = |done: f64| {
+            let more = (batch.len() * (done * STEPS) as usize).saturating_sub(counted.get());
+            counted.set(counted.get() + more);
+            self.check(more)
+        };
+        check(0.0)?;
         let sentences: Vec<&[&str]> = batch.iter().map(|&sentence| &self.sentences[sentence][..]).collect();
         let idle = self.workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut worker = idle.unwrap_or_else(|| Worker::new(self.model));
-        let parses = worker.parse(&sentences, &|| self.check(0))?;
+        let parses = worker.parse(&sentences, &check)?;
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
-        self.check(sentences.len())?;
+        check(1.0)?;
         Ok(batch.iter().copied().zip(parses).collect())
     }
 
-    /// Reports parsed sentences, and returns an error if parsing must stop.
-    fn check(&self, parsed: usize) -> Result<(), ParseError> {
-        let done = self.done.fetch_add(parsed, Ordering::Relaxed) + parsed;
-        if self.stopped.load(Ordering::Relaxed) || (self.progress)(done).is_break() {
+    /// Reports more steps, and returns an error if parsing must stop.
+    fn check(&self, more: usize) -> Result<(), ParseError> {
+        let done = self.done.fetch_add(more, Ordering::Relaxed) + more;
+        if self.stopped.load(Ordering::Relaxed) || (self.progress)(done as f64 / STEPS).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             return Err(ParseError::Stopped);
         }
@@ -176,8 +187,8 @@ type SentenceTags = Vec<Arc<[TagScore]>>;
 
 type Words = FxHashMap<(String, bool), Arc<[TagScore]>>;
 
-/// Check called while a chart is filled, to stop early.
-type Check<'a> = &'a dyn Fn() -> Result<(), ParseError>;
+/// Check called while a chart is filled, with the finished fraction of its time, to stop early.
+type Check<'a> = &'a dyn Fn(f64) -> Result<(), ParseError>;
 
 /// The charts and cached word scores of one thread.
 struct Worker<'a, B> {
@@ -278,9 +289,13 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         };
         let chart = self.sentence.get_or_insert_with(|| SentenceChart::new(&self.model.layout));
         let is_long = tags.len() > SHORTEST_OF_THREADS;
+        let (lengths, mut finished) = ((tags.len() - 1) as f64, 0.0);
         chart.fill(tags.len(), add_tags, |bytes| {
             self.share.take(bytes);
-            check()?;
+            // A length takes time for each of its spans and splits.
+            let part: f64 = finished / lengths;
+            check(part * part * (3.0 - 2.0 * part))?;
+            finished += 1.0;
             // The threads that have no other sentence.
             Ok::<_, ParseError>(if is_long {
                 (rayon::current_num_threads() / self.share.running()).max(1)
@@ -303,9 +318,13 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             }
         };
         let chart = self.batch.get_or_insert_with(|| BatchChart::new(&self.model.layout));
+        let (columns, mut finished) = ((tags[0].len() - 1) as f64, 0.0);
         chart.fill(tags[0].len(), add_tags, |bytes| {
             self.share.take(bytes);
-            check()
+            // A column takes time for each of its starts and splits.
+            let part: f64 = finished / columns;
+            finished += 1.0;
+            check(part * part * part)
         })?;
         let chart = &chart.finished();
         Ok((0..tags.len()).map(|lane| extract(&SentenceOfBatch { chart, lane })).collect())

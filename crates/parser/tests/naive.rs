@@ -1,6 +1,7 @@
 //! Compares the parser with a naive one, on random grammars and sentences.
 
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use capeval_parser::{BinaryRule, Count, Model, ParseError, Parser, Source, UnaryRule, compile};
@@ -318,13 +319,38 @@ fn invalid_sentences_are_reported() {
     assert_eq!(error, ParseError::Stopped);
     // Stopping must also work within a sentence, because a long one takes many seconds.
     let calls = AtomicUsize::new(0);
-    let stop_later = |parsed| match (parsed, calls.fetch_add(1, Ordering::Relaxed)) {
-        (0, 2) => ControlFlow::Break(()),
-        (0, _) => ControlFlow::Continue(()),
-        _ => panic!("the sentence was parsed"),
+    let stop_later = |parsed: f64| {
+        assert!(parsed < 1.0);
+        match calls.fetch_add(1, Ordering::Relaxed) {
+            2 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     };
     assert_eq!(parser.parse_all(&[vec!["ab"; 3]], &stop_later).unwrap_err(), ParseError::Stopped);
     assert_eq!(parser.parse_all::<Vec<&str>, _>(&[], &go_on).unwrap(), []);
+}
+
+#[test]
+fn progress_grows_within_sentences() {
+    let model = Model::open(aligned(&compile(&small()).unwrap())).unwrap();
+    let reported = Mutex::new(Vec::new());
+    let progress = |parsed: f64| {
+        reported.lock().unwrap().push(parsed);
+        ControlFlow::Continue(())
+    };
+    let parse = |sentences: &[Vec<&str>]| {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .build()
+            .unwrap()
+            .install(|| Parser::new(&model).parse_all(sentences, &progress).unwrap());
+        std::mem::take(&mut *reported.lock().unwrap())
+    };
+    // Lengths of one sentence; the same lengths again with every tag for every word, because there is no parse.
+    assert_eq!(parse(&[vec!["ab"; 4]]), [0.0, 0.0, 0.156, 0.5, 0.843, 0.843, 0.843, 0.843, 0.843, 1.0]);
+    // A batch of eight sentences, then one sentence.
+    let found = parse(&[vec![vec!["ab", "bc"]; 8], vec![vec!["ab"]]].concat());
+    assert_eq!(found, [0.0, 0.0, 1.0, 8.0, 8.0, 8.0, 8.0, 9.0]);
 }
 
 #[test]

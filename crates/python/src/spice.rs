@@ -1,10 +1,8 @@
 //! SPICE: model, parsed captions and prepared references.
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use capeval_classfiles::{Jars, ModelCompileError, compile_model};
 use capeval_spice::{
@@ -21,7 +19,7 @@ use rayon::prelude::*;
 
 use crate::errors::{internal, resource_error};
 use crate::mapping::map_file;
-use crate::threads::{detached, interruptible};
+use crate::threads::{Watch, detached, interruptible};
 
 create_exception!(
     capeval._native,
@@ -39,11 +37,6 @@ fn analysis_error(py: Python<'_>, error: &AnalysisError) -> PyErr {
 
 fn damaged(py: Python<'_>, error: &impl ToString) -> PyErr {
     resource_error(py, &error.to_string())
-}
-
-/// Returns a callback that continues until the flag is set.
-fn until(stop: &AtomicBool) -> impl Fn(usize) -> ControlFlow<()> + Sync {
-    |_| if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 fn borrowed(texts: &[String]) -> Vec<&str> {
@@ -74,25 +67,31 @@ impl SpiceModel {
     }
 
     /// Returns the parse of each text.
+    #[pyo3(signature = (texts, longest, progress = None))]
     fn parse<'py>(
         &self,
         py: Python<'py>,
         texts: Vec<String>,
         longest: usize,
+        progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let parsed = interruptible(py, |stop| self.0.tuples(&borrowed(&texts), longest, &until(stop)))?;
+        let work = |watch: &Watch| self.0.tuples(&borrowed(&texts), longest, &|done| watch.report(done));
+        let parsed = interruptible(py, progress, work)?;
         let parsed = parsed.map_err(|error| analysis_error(py, &error))?;
         Ok(parsed.iter().map(|tuples| PyBytes::new(py, &Tuple::pack(tuples))).collect())
     }
 
     /// Returns all analysis stages of the sentences of each text.
+    #[pyo3(signature = (texts, longest, progress = None))]
     fn stages(
         &self,
         py: Python<'_>,
         texts: Vec<String>,
         longest: usize,
+        progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Vec<SentenceStages>>> {
-        let stages = interruptible(py, |stop| self.0.stages(&borrowed(&texts), longest, &until(stop)))?;
+        let work = |watch: &Watch| self.0.stages(&borrowed(&texts), longest, &|done| watch.report(done));
+        let stages = interruptible(py, progress, work)?;
         let stages = stages.map_err(|error| analysis_error(py, &error))?;
         Ok(stages.into_iter().map(|texts| texts.into_iter().map(SentenceStages::from).collect()).collect())
     }

@@ -1,11 +1,12 @@
 //! Work without the GIL, also in forked child processes.
 
+use std::ops::ControlFlow;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -18,6 +19,9 @@ static HOME: OnceLock<u32> = OnceLock::new();
 
 /// Interval of Ctrl-C checks during long work.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Interval of progress reports during long work.
+const REPORT: Duration = Duration::from_secs(1);
 
 /// Our own threads: those of a forked child, or the requested number.
 ///
@@ -69,20 +73,56 @@ fn on_threads<T: Send>(own: Option<Arc<ThreadPool>>, work: impl FnOnce() -> T + 
     }
 }
 
+/// The progress of long work, and whether it must stop.
+#[derive(Default)]
+pub struct Watch {
+    /// Bits of the finished fraction.
+    done: AtomicU64,
+    must_stop: AtomicBool,
+}
+
+impl Watch {
+    /// Records the finished fraction of the work, and returns whether to continue.
+    pub fn report(&self, done: f64) -> ControlFlow<()> {
+        self.done.store(done.to_bits(), Ordering::Relaxed);
+        if self.must_stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
 /// Releases the GIL like [`detached`] and can be interrupted, for long work.
 ///
-/// Ctrl-C, or any exception of a signal handler, sets the flag passed to `work`. The exception is raised once
-/// `work` has ended.
-pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+/// Every second, `progress` is called with the finished fraction, if it has grown. Ctrl-C, or any exception of
+/// a signal handler or of `progress`, stops the work. The exception is raised once `work` has ended.
+pub fn interruptible<T: Send>(
+    py: Python<'_>,
+    progress: Option<Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send,
+) -> PyResult<T> {
     let own = own_threads(py)?;
-    let flag = AtomicBool::new(false);
-    let stop = &flag;
+    let watch = &Watch::default();
+    let (mut reported, mut last) = (0.0, Instant::now());
+    let mut look = || {
+        py.check_signals()?;
+        let done = f64::from_bits(watch.done.load(Ordering::Relaxed));
+        if let Some(progress) = &progress
+            && last.elapsed() >= REPORT
+            && done > reported
+        {
+            (reported, last) = (done, Instant::now());
+            progress.call1((done,))?;
+        }
+        Ok(())
+    };
     let (sender, receiver) = channel();
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK);
     thread::scope(|scope| {
         // Work runs on another thread because Python handles signals in this one.
-        scope.spawn(move || sender.send(on_threads(own, || work(stop))));
+        scope.spawn(move || sender.send(on_threads(own, || work(watch))));
         let mut interrupted = Ok(());
         loop {
             match py.detach(wait) {
@@ -91,9 +131,9 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> 
                     return Err(internal("the work ended without a result"));
                 }
                 Err(RecvTimeoutError::Timeout) if interrupted.is_err() => {}
-                Err(RecvTimeoutError::Timeout) => interrupted = py.check_signals(),
+                Err(RecvTimeoutError::Timeout) => interrupted = look(),
             }
-            stop.store(interrupted.is_err(), Ordering::Relaxed);
+            watch.must_stop.store(interrupted.is_err(), Ordering::Relaxed);
         }
     })
 }

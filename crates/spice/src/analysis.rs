@@ -113,7 +113,8 @@ impl Sentences {
 impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
     /// Returns the tuples of each caption, in the reference's order and before merging.
     ///
-    /// Runs on all threads of the current rayon pool. Sentences may have up to `limit` words.
+    /// Runs on all threads of the current rayon pool. Sentences may have up to `limit` words. `progress` is
+    /// called with the finished fraction of the work.
     ///
     /// # Errors
     /// Returns an [`AnalysisError`] if a sentence is too long (before any is parsed), if the model is
@@ -168,12 +169,12 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         let words: Vec<&[String]> =
             (0..sentences.places.len()).map(|sentence| sentences.words(sentence)).collect();
         let parser = Parser::new(&self.grammar).with_limit(limit);
-        let parses = parser.parse_all(&words, progress)?;
+        let parses = parser.parse_all(&words, &|done| progress(done / words.len() as f64))?;
         let all = parses.par_iter().zip(&words).zip(&sentences.places).with_min_len(16);
         let analyzed = all.map_init(
             || Worker::new(self),
             |worker, ((parse, words), (caption, number, _))| {
-                if progress(parses.len()).is_break() {
+                if progress(1.0).is_break() {
                     return Err(ParseError::Stopped.into());
                 }
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 __all__ = ["report_progress", "send_progress_to"]
 
-Listener = Callable[[str, int, int], object]
+Listener = Callable[[str, float, int], object]
 """A callback with the name of the work, the amount done and the total amount."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
@@ -27,12 +27,12 @@ def send_progress_to(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def report_progress(work: str, done: int, total: int) -> None:
+def report_progress(work: str, done: float, total: int) -> None:
     """Report progress to the listener, if there is one.
 
     Args:
         work: The name of the work.
-        done: The amount done.
+        done: The amount done, with a fraction for what is in progress.
         total: The total amount.
     """
     listener = _listener.get()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -98,37 +98,50 @@ def parse_short_captions(
     # Sentences of equal length are parsed in parallel.
     missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
     done = 0
+
+    def report(more: float) -> None:
+        report_progress("Parsing captions", done + more, len(missing))
+
     for chunk in _iter_chunks(missing):
-        report_progress("Parsing captions", done, len(missing))
-        new = _parse_chunk(model, chunk, longest, too_long)
+        report(0)
+        new = _parse_chunk(model, chunk, longest, too_long, report)
         if store is not None and not store.write(key, new):
             # No retry with the next chunks: a different process may lock the store, or the disk may be full.
             store = None
         parses |= new
         done += len(chunk)
     if missing:
-        report_progress("Parsing captions", done, done)
+        report(0)
     return parses, too_long
 
 
 def _parse_chunk(
-    model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
+    model: _native.SpiceModel,
+    texts: list[str],
+    longest: int,
+    too_long: dict[str, int],
+    report: Callable[[float], object],
 ) -> dict[str, bytes]:
-    """Return the parses of a chunk; add captions with long sentences to `too_long`."""
+    """Return the parses of a chunk; add captions with long sentences to `too_long`.
+
+    `report` is called with the number of parsed captions.
+    """
     if not texts:
         return {}
     try:
-        return dict(zip(texts, model.parse(texts, longest), strict=True))
+        parses = model.parse(texts, longest, lambda part: report(part * len(texts)))
+        return dict(zip(texts, parses, strict=True))
     except _native.SentenceTooLongError as error:
         # Nothing was parsed, and no caption before this one is too long. The rest is split in half, so that
         # the cost does not grow with the square of the number of long captions.
         position, words = error.args
     too_long[texts[position]] = words
     middle = (position + 1 + len(texts)) // 2
-    parts = texts[:position], texts[position + 1 : middle], texts[middle:]
-    return {
-        text: parse for part in parts for text, parse in _parse_chunk(model, part, longest, too_long).items()
-    }
+
+    def parse_part(start: int, end: int) -> dict[str, bytes]:
+        return _parse_chunk(model, texts[start:end], longest, too_long, lambda done: report(start + done))
+
+    return parse_part(0, position) | parse_part(position + 1, middle) | parse_part(middle, len(texts))
 
 
 def list_scene_tuples(
@@ -168,11 +181,18 @@ def analyze_sentences(
     """
     model = load_model()
     stages: list[list[_native.SentenceStages]] = []
-    for chunk in _iter_chunks(list(captions)):
-        report_progress("Analyzing captions", len(stages), len(captions))
+
+    def report(more: float) -> None:
+        report_progress("Analyzing captions", len(stages) + more, len(captions))
+
+    def analyze(chunk: list[str]) -> list[list[_native.SentenceStages]]:
         with _name_long_sentences(chunk, longest):
-            stages += model.stages(chunk, longest)
-    report_progress("Analyzing captions", len(captions), len(captions))
+            return model.stages(chunk, longest, lambda part: report(part * len(chunk)))
+
+    for chunk in _iter_chunks(list(captions)):
+        report(0)
+        stages += analyze(chunk)
+    report(0)
     return stages
 
 

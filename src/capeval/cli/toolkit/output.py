@@ -213,7 +213,7 @@ class Steps:
             if self._bar is not None:
                 self._bar[0].update(self._bar[1], completed=self._done, description=text)
 
-    def _record_progress(self, name: str, done: int, total: int) -> None:
+    def _record_progress(self, name: str, done: float, total: int) -> None:
         """Record the progress of work inside a step."""
         with self._lock:
             if done == 0 or name not in self._work:
@@ -244,7 +244,7 @@ class _Work:
     """Progress and rate of work inside a step."""
 
     def __init__(self, name: str) -> None:
-        self.done = 0
+        self.done = 0.0
         self.total = 0
         self._name = name
         self._started = time.monotonic()
@@ -257,9 +257,9 @@ class _Work:
                 bar.remove_task(self._task)
                 self._task = None
             return
-        seconds = time.monotonic() - self._started
-        rate = f", {self.done / seconds:,.0f} per second" if self.done else ""
-        detail = f"{self.done:,} of {self.total:,}{rate}"
+        rate = self.done / max(time.monotonic() - self._started, 1e-9)
+        shown = f", {rate:,.0f} per second" if rate >= 1 else f", {60 * rate:,.0f} per minute" if rate else ""
+        detail = f"{int(self.done):,} of {self.total:,}{shown}"
         if self._task is None:
-            self._task = bar.add_task(self._name, total=self.total, completed=self.done, detail=detail)
+            self._task = bar.add_task(self._name, total=self.total, detail=detail)
         bar.update(self._task, completed=self.done, detail=detail)
