@@ -26,6 +26,7 @@ from capeval.studies import (
     gaming,
     human,
     judging,
+    nocaps_paper,
     plan,
     ranking,
     votes,
@@ -42,6 +43,7 @@ from capeval.studies.effort.report import report as report_effort
 from capeval.studies.gaming.report import report as report_gaming
 from capeval.studies.human.report import report as report_human
 from capeval.studies.judging.report import report as report_judging
+from capeval.studies.nocaps_paper.report import report as report_nocaps_paper
 from capeval.studies.plan.report import report as report_plan
 from capeval.studies.ranking.report import report as report_ranking
 from capeval.studies.votes.report import report as report_votes
@@ -161,6 +163,14 @@ def _domains(folder: Path) -> StudyReport:
     return report_domains(domains.study_domains(evaluator, systems))
 
 
+def _nocaps_paper(folder: Path) -> StudyReport:
+    captions = load_captions(folder / "domains.json")
+    images = load_domains(folder / "domains.json", images=captions)
+    coco = load_references(folder / "captions.json")
+    study = nocaps_paper.study_nocaps_paper(captions, images, ["CIDEr-D"], coco=coco)
+    return report_nocaps_paper(study).to_study_report()
+
+
 def _choose(folder: Path) -> StudyReport:
     annotations = load_boxes(folder / "boxes.csv", None)
     return report_choice(compare_selection(annotations, choose_images(annotations, 15)))
@@ -208,6 +218,9 @@ CASES: dict[str, StudyCase] = {
     "diversity": StudyCase(arguments=("@captions.json", "--images", "4"), report=_diversity),
     "domains": StudyCase(
         arguments=("@domains.json", "@results.json", "-m", "BLEU-1,CIDEr-D"), report=_domains
+    ),
+    "nocaps-paper": StudyCase(
+        arguments=("@domains.json", "--coco", "@captions.json", "-m", "CIDEr-D"), report=_nocaps_paper
     ),
     "choose": StudyCase(arguments=("@boxes.csv", "-n", "15"), report=_choose),
     "build": StudyCase(arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build),
