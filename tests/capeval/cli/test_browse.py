@@ -82,6 +82,8 @@ def test_the_page_has_all_and_is_one_file(folder: Path) -> None:
     page = run(folder, "--domains", "domains.json", "--constraints", "constraints.json")
     assert '<select name="domain">' in page
     assert '<option value="dog">dog</option>' in page
+    # The table of scores has rows for all images, near and in.
+    assert page.count("<span>near</span>") == page.count("<span>in</span>") == 2
     assert '"of":[[0],[],[]]' in page
     # No plots and no examples: those are of the report.
     assert "<figure>" not in page

@@ -40,7 +40,9 @@ def run(
     benchmark: BenchmarkName = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    domains: Annotated[Path | None, Option(help="File of domains or other subsets, to filter by.")] = None,
+    domains: Annotated[
+        Path | None, Option(help="File of domains or other subsets, for scores and filters.")
+    ] = None,
     constraints: ConstraintsFile = None,
     images: Pictures = None,
     embed: Annotated[bool, Option(help="Embed the pictures in the page.")] = False,
@@ -66,11 +68,8 @@ def run(
     reading = scoring.create_reader(options.reading, benchmark)
     loaded = scoring.load_captions(references, results, reading)
     captions, candidates = loaded.references, loaded.candidates
-    details = _load_details(
-        reading.get_subsets(captions) if domains is None else scoring.subsets_of(domains, captions),
-        constraints,
-        captions,
-    )
+    subsets = reading.get_subsets(captions) if domains is None else scoring.subsets_of(domains, captions)
+    details = _load_details(subsets, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
         pictures = embed_pictures(pictures, output)
@@ -79,7 +78,9 @@ def run(
         systems = []
         for place, name in enumerate(names):
             steps.next(f"Scoring {name}")
-            systems.append(System(name=name, report=loaded.evaluate(evaluator, place)))
+            systems.append(
+                System(name=name, report=loaded.evaluate(evaluator, place, subsets=subsets or None))
+            )
         steps.next("Writing the page")
         page = to_html(
             systems,
