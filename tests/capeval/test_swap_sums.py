@@ -56,7 +56,7 @@ def systems(
 def compare_sums(
     a: Report, b: Report, *, samples: int = 1000, seed: int = 0, images: Sequence[int] | None = None
 ) -> dict[str, Comparison]:
-    """Compare two systems by what is stored of each."""
+    """Compare two systems by the stored arrays of each."""
     kept = [
         (
             resample(report, samples=samples, seed=seed, images=images),

@@ -1,4 +1,4 @@
-"""Bootstrap resamples and intervals of corpus scores.
+"""Bootstrap resamples and intervals of corpus scores, and sums for tests by randomization.
 
 A resample is the number of draws of each image, its statistics are the weighted sum of the images' rows, and
 the metric computes scores from them. No caption is scored again.
@@ -20,6 +20,7 @@ from capeval.errors import UnscoredWarning
 from capeval.metrics.base import Metric
 from capeval.scoring.intervals import compute_acceleration, compute_interval
 from capeval.scoring.resampling import Draws, score_resamples
+from capeval.scoring.swap_sums import SwapSums, create_swap_sums
 
 __all__ = [
     "BootstrapScore",
@@ -29,6 +30,7 @@ __all__ = [
     "bootstrap",
     "check_resampling",
     "resample",
+    "sum_swaps",
 ]
 
 
@@ -192,14 +194,52 @@ def resample(
     return _resample_scores(report, images, Draws(samples, seed, is_stored=False))
 
 
-class Resampler:
-    """A faster `resample` that draws the resamples once for any number of reports.
+def sum_swaps(
+    report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
+) -> dict[str, SwapSums]:
+    """Sum the statistics of a report over the images of each swap, for tests by randomization.
 
-    The resamples are stored for each number of images, with one byte per image and resample.
+    The swaps are those of `compare` with the same number of samples and seed. `difference` tests two systems
+    with their sums, also later and without the statistics of each image.
 
     Args:
-        samples: The number of resamples.
-        seed: The seed of the resamples; the same seed gives the same values.
+        report: The scores of a system.
+        samples: The number of swaps; with up to 16 images, all swaps are listed.
+        seed: The seed of the swaps; the same seed gives the same sums.
+        images: The images to compare, such as a subset; all by default.
+
+    Returns:
+        The sums by the name of each corpus score, in the order of the report. Scores of one metric share
+        them.
+
+    Raises:
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The report has no scores for one of the images.
+        OptionError: An option has an invalid value.
+
+    Example:
+        >>> from capeval import evaluate
+        >>> from capeval.scoring.significance import compare, difference, resample, sum_swaps
+        >>> references = {1: ["A red bus."], 2: ["Two cats."], 3: ["A dog."]}
+        >>> a = evaluate(references, {1: "A red bus.", 2: "Two dogs.", 3: "A dog."}, ["ROUGE-1"])
+        >>> b = evaluate(references, {1: "A red bus.", 2: "A bed.", 3: "A cat."}, ["ROUGE-1"])
+        >>> first, second = (resample(report)["ROUGE-1"] for report in (a, b))
+        >>> swaps = sum_swaps(a)["ROUGE-1"], sum_swaps(b)["ROUGE-1"]
+        >>> difference(first, second, swaps=swaps) == compare(a, b)["ROUGE-1"]
+        True
+    """
+    check_resampling(samples, seed)
+    return _sum_swaps(report, images, Draws(samples, seed, is_stored=False))
+
+
+class Resampler:
+    """A faster `resample` and `sum_swaps` that draw once for any number of reports.
+
+    The draws are stored for each number of images, with one byte per image and draw.
+
+    Args:
+        samples: The number of resamples, and of swaps.
+        seed: The seed of the draws; the same seed gives the same values.
 
     Raises:
         OptionError: An option has an invalid value.
@@ -236,6 +276,22 @@ class Resampler:
             OptionError: `images` is not a list, or it is empty.
         """
         return _resample_scores(report, images, self._draws)
+
+    def sum_swaps(
+        self, report: SystemScores, *, images: Iterable[ImageId] | None = None
+    ) -> dict[str, SwapSums]:
+        """Sum the statistics of a report over the images of each swap, like `sum_swaps`.
+
+        Args:
+            report: The scores of a system.
+            images: The images to compare, such as a subset; all by default.
+
+        Raises:
+            CaptionError: `images` contains something other than image ids.
+            MismatchError: The report has no scores for one of the images.
+            OptionError: `images` is not a list, or it is empty.
+        """
+        return _sum_swaps(report, images, self._draws)
 
 
 def bootstrap(
@@ -290,12 +346,7 @@ def check_resampling(samples: object, seed: object) -> None:
 def _resample_scores(
     report: SystemScores, images: Iterable[ImageId] | None, draws: Draws
 ) -> dict[str, BootstrapScore]:
-    metrics = [metric for metric, _ in report.scores]
-    statistics = [scores.statistics for _, scores in report.scores]
-    count = len(report.image_ids)
-    if images is not None:
-        rows = find_rows(report.image_ids, images, "'images'")
-        statistics, count = [each[rows] for each in statistics], len(rows)
+    metrics, statistics, count = _select_statistics(report, images)
     resampled = {}
     for metric, own, values in zip(
         metrics, statistics, score_resamples(metrics, statistics, draws.resamples(count)), strict=True
@@ -313,3 +364,21 @@ def _resample_scores(
                 acceleration=float(accelerations[i]),
             )
     return resampled
+
+
+def _sum_swaps(report: SystemScores, images: Iterable[ImageId] | None, draws: Draws) -> dict[str, SwapSums]:
+    metrics, statistics, _ = _select_statistics(report, images)
+    sums = create_swap_sums(metrics, statistics, draws)
+    return {name: each for metric, each in zip(metrics, sums, strict=True) for name in metric.names}
+
+
+def _select_statistics(
+    report: SystemScores, images: Iterable[ImageId] | None
+) -> tuple[list[Metric], list[FloatArray], int]:
+    """Return the metrics, their statistics of the images, and the number of images."""
+    metrics = [metric for metric, _ in report.scores]
+    statistics = [scores.statistics for _, scores in report.scores]
+    if images is None:
+        return metrics, statistics, len(report.image_ids)
+    rows = find_rows(report.image_ids, images, "'images'")
+    return metrics, [each[rows] for each in statistics], len(rows)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isnan, nan
-from typing import get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 
@@ -13,12 +13,16 @@ from capeval._internal.validation import validate_choice, validate_level
 from capeval.data.captions import ImageId, find_rows
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, UnscoredWarning
+from capeval.metrics.base import Metric
 from capeval.scoring.bootstrap import BootstrapScore, SystemScores, check_resampling
 from capeval.scoring.comparisons import ROUNDING, Comparison, Comparisons, Method, warn_about_few
 from capeval.scoring.intervals import compute_interval, correct_p_value, drop_nan
-from capeval.scoring.resampling import MOST_EXACT, Draws, score_corpus, score_resamples, score_swaps
+from capeval.scoring.resampling import Draws, score_corpus, score_resamples
+from capeval.scoring.swap_sums import SwapSums, create_swap_sums, score_swaps
 
 __all__ = ["PairedTests", "difference"]
+
+Value = TypeVar("Value", FloatArray, SwapSums)
 
 _Order = tuple[tuple[ImageId, ...], tuple[tuple[str, ...], ...]]
 
@@ -63,6 +67,7 @@ class PairedTests:
         # Two systems need each draw only once.
         self._draws = Draws(samples, seed, is_stored=len(systems) > 2)
         self._resampled: dict[tuple[str, _Order], list[FloatArray]] = {}
+        self._swapped: dict[tuple[str, _Order], list[SwapSums]] = {}
 
     def compare(self, first: str, second: str) -> Comparisons:
         """Compare two of the systems.
@@ -74,7 +79,7 @@ class PairedTests:
             OptionError: The images are not a list, or it is empty.
         """
         pair = _Pair(self._systems[first], self._systems[second], self._images)
-        values = self._resample(first, second, pair)
+        values = _remember(self._resampled, (first, second), pair, self._resample)
         comparisons = Comparisons(
             (name, difference(*pair.get_scores(place, column, values, self._draws.seed), level=self._level))
             for place, metric in enumerate(pair.metrics)
@@ -82,28 +87,40 @@ class PairedTests:
         )
         comparisons.notes = (*pair.exclusions, *warn_about_few(pair.units))
         if self._method == "randomization":
-            is_exact = pair.units <= MOST_EXACT
-            a, b = pair.statistics
-            swapped = score_swaps(pair.metrics, a, b, self._draws.swaps(pair.units))
-            for metric, differences in zip(pair.metrics, swapped, strict=True):
+            swapped = _remember(self._swapped, (first, second), pair, self._sum_swaps)
+            for metric, *sums in zip(pair.metrics, *swapped, strict=True):
+                differences = score_swaps(*sums)
                 for i, name in enumerate(metric.names):
-                    comparisons[name] = _randomize(comparisons[name], differences[:, i], is_exact=is_exact)
+                    comparisons[name] = _randomize(
+                        comparisons[name], differences[:, i], is_exact=sums[0].is_exact
+                    )
         return comparisons
 
-    def _resample(self, first: str, second: str, pair: _Pair) -> list[list[FloatArray]]:
-        """Return the scores of the resamples of both systems, by metric."""
-        keys = [(name, pair.order) for name in (first, second)]
-        # Statistics without the images that are excluded for both systems are those of this pair only.
-        known = {} if pair.exclusions else self._resampled
-        missing = [place for place, key in enumerate(keys) if key not in known]
-        if missing:
-            statistics = [each for place in missing for each in pair.statistics[place]]
-            draws = self._draws.resamples(pair.units)
-            found = score_resamples(pair.metrics * len(missing), statistics, draws)
-            count = len(pair.metrics)
-            for number, place in enumerate(missing):
-                known[keys[place]] = found[number * count : (number + 1) * count]
-        return [known[key] for key in keys]
+    def _resample(self, metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> list[FloatArray]:
+        return score_resamples(metrics, statistics, self._draws.resamples(len(statistics[0])))
+
+    def _sum_swaps(self, metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> list[SwapSums]:
+        return create_swap_sums(metrics, statistics, self._draws)
+
+
+def _remember(
+    known: dict[tuple[str, _Order], list[Value]],
+    names: tuple[str, str],
+    pair: _Pair,
+    compute: Callable[[Sequence[Metric], Sequence[FloatArray]], list[Value]],
+) -> list[list[Value]]:
+    """Return a value per metric of both systems, computed in one pass unless known."""
+    keys = [(name, pair.order) for name in names]
+    # Statistics without the images that are excluded for both systems are those of this pair only.
+    known = {} if pair.exclusions else known
+    missing = [place for place, key in enumerate(keys) if key not in known]
+    if missing:
+        statistics = [each for place in missing for each in pair.statistics[place]]
+        found = compute(pair.metrics * len(missing), statistics)
+        count = len(pair.metrics)
+        for number, place in enumerate(missing):
+            known[keys[place]] = found[number * count : (number + 1) * count]
+    return [known[key] for key in keys]
 
 
 class _Pair:
@@ -153,18 +170,27 @@ class _Pair:
         ]
 
 
-def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> Comparison:
+def difference(
+    a: BootstrapScore,
+    b: BootstrapScore,
+    *,
+    swaps: tuple[SwapSums, SwapSums] | None = None,
+    level: float = 0.95,
+) -> Comparison:
     """Test whether two systems differ by their resampled scores, like `compare`.
 
-    The test is `bootstrap`. It is corrected for the number of units if both scores have it.
+    The test is `randomization` with `swaps`, and otherwise `bootstrap`. The bootstrap is corrected for the
+    number of units if both scores have it.
 
     Args:
         a: A score of the first system.
         b: The same score of the second system, of the same images in the same order.
+        swaps: The sums over swapped images of both systems (`sum_swaps`), for the test by randomization.
         level: The confidence level of the interval, between 0 and 1.
 
     Raises:
-        MismatchError: The two differ in score, number of resamples, seed or number of units.
+        MismatchError: The two differ in score, number of resamples, seed or number of units, or their sums
+            in score, number of images, number of swaps or seed.
         OptionError: `level` is not a number between 0 and 1.
 
     Example:
@@ -192,7 +218,7 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
         for each in (_compute_bootstrap_p(first - second, rounding), min(1.0, 2 / (len(first) + 1)))
     )
     found = a.score - b.score
-    return Comparison(
+    comparison = Comparison(
         name=a.name,
         a=a.score,
         b=b.score,
@@ -209,6 +235,13 @@ def difference(a: BootstrapScore, b: BootstrapScore, *, level: float = 0.95) -> 
         seed=a.seed,
         higher_is_better=a.higher_is_better,
     )
+    if swaps is None:
+        return comparison
+    names = swaps[0].metric.names
+    if a.name not in names:
+        raise MismatchError(f"sums of swaps must be of the score (got {a.name} and {names[0]})")
+    column = names.index(a.name)
+    return _randomize(comparison, score_swaps(*swaps)[:, column], is_exact=swaps[0].is_exact)
 
 
 def _check_pair(a: SystemScores, b: SystemScores) -> None:

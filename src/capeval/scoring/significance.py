@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from capeval.data.captions import ImageId
-from capeval.scoring.bootstrap import BootstrapScore, Interval, Resampler, SystemScores, bootstrap, resample
+from capeval.scoring.bootstrap import (
+    BootstrapScore,
+    Interval,
+    Resampler,
+    SystemScores,
+    bootstrap,
+    resample,
+    sum_swaps,
+)
 from capeval.scoring.comparisons import (
     Comparison,
     Comparisons,
@@ -20,6 +28,7 @@ from capeval.scoring.comparisons import (
     is_significant,
 )
 from capeval.scoring.paired_tests import PairedTests, difference
+from capeval.scoring.swap_sums import SwapSums
 
 __all__ = [
     "BootstrapScore",
@@ -27,6 +36,7 @@ __all__ = [
     "Comparisons",
     "Interval",
     "Resampler",
+    "SwapSums",
     "SystemScores",
     "bootstrap",
     "compare",
@@ -35,6 +45,7 @@ __all__ = [
     "format_p_value",
     "is_significant",
     "resample",
+    "sum_swaps",
 ]
 
 
