@@ -1,7 +1,7 @@
-"""Benchmark of SPICE's parser on long sentences.
+"""Benchmark of SPICE's parser on captions of one long sentence, or of several sentences.
 
-`python -m benchmarks.spice_long CAPTIONS THREADS`: each line of the file is a caption as a JSON string. Prints
-one line of JSON.
+`python -m benchmarks.spice_long CAPTIONS THREADS`: each line of the file is a caption as a JSON list of texts
+that are parsed separately. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
     seconds = []
     for caption in captions:
         start = time.perf_counter()
-        model.parse([caption], Spice.longest)
+        model.parse(caption, Spice.longest)
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak": peak}))

@@ -78,7 +78,7 @@ def parse_captions(
 def parse_short_captions(
     model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
 ) -> tuple[dict[str, bytes], dict[str, int]]:
-    """Parse captions whose sentences are short enough.
+    """Parse captions, except those with a long sentence.
 
     Args:
         model: The model.

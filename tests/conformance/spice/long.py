@@ -41,6 +41,17 @@ def join_captions(lengths: Iterable[int], seed: int) -> list[str]:
     return made
 
 
+def list_captions(length: int, seed: int) -> list[str]:
+    """Return captions of val2014, tokenized, with this number of tokens in total."""
+    rng, references = random.Random(seed), coco.load_captions("val2014")
+    made: list[str] = []
+    while length > 0:
+        (caption,) = tokenize([references[rng.choice(references.image_ids)][0]])
+        made.append(" ".join(caption[:length]))
+        length -= len(caption)
+    return made
+
+
 def long_images() -> list[dict[str, Any]]:
     """Images as `java.counts` reads them."""
     return [{"test": _sentence(tokens), "refs": _REFERENCES} for tokens in (130, 200)]
