@@ -161,6 +161,8 @@ def test_signatures_reports_and_the_command_line(tmp_path: Path) -> None:
     written = json.loads(output("score", *paths, "-m", names, "-f", "json", "--per-image"))
     report = evaluate(REFERENCES, CANDIDATES, [*names.split(",")])
     assert written["metrics"] == pytest.approx(report.corpus, rel=1e-12)
+    note = "Not the default options: SPICE(text=sentences), SPIDEr(text=sentences)."
+    assert note in output("score", *paths, "-m", names)
     assert report.corpus["SPIDEr"] == (report.corpus["SPICE"] + report.corpus["CIDEr-D"]) / 2
     assert report.corpus["SPICE"] != evaluate(REFERENCES, CANDIDATES, ["SPICE"]).corpus["SPICE"]
     assert "text=sentences" in str(report.signatures["SPICE"])
@@ -190,3 +192,5 @@ def test_one_long_sentence_excludes_an_image() -> None:
     assert np.isnan(report.per_image["SPICE"]).tolist() == [True, False]
     with pytest.raises(OptionError, match="'text' must be one of tokens, sentences, raw"):
         Spice(text="paragraph")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"'text' must be one of tokens, sentences \(got 'raw'\)"):
+        Spider(text="raw")  # type: ignore[arg-type]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
+from capeval._internal.validation import validate_choice
 from capeval.data.scores import FloatArray
 from capeval.metrics.base import NOT_AN_OPTION, OMITTED_BY_DEFAULT, Counted, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import CLASSES, register
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = ["Spider"]
+
+Text = Literal["tokens", "sentences"]
 
 
 @register
@@ -63,13 +66,14 @@ class Spider(Metric):
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION
     )
-    text: Literal["tokens", "sentences"] = field(default="tokens", metadata=OMITTED_BY_DEFAULT)
+    text: Text = field(default="tokens", metadata=OMITTED_BY_DEFAULT)
     longest: int = field(default=DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
     require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
+        validate_choice("text", self.text, get_args(Text))
         _ = self._parts
 
     @property

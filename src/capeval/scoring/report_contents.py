@@ -70,7 +70,7 @@ def describe_scores(metrics: Sequence[Metric]) -> str:
 def describe_settings(signature: Signature, metrics: Sequence[Metric]) -> tuple[str, ...]:
     """Return the footnotes on options and tokenizers that papers don't use."""
     notes = []
-    if options := [each for each in map(describe_options, metrics) if each]:
+    if options := dict.fromkeys(each for each in map(describe_options, metrics) if each):
         notes.append(f"Not the default options: {', '.join(options)}.")
     if not signature.tokenizer.startswith(str(Tokenizer())):
         notes.append(f"Tokenizer: {signature.tokenizer}.")
