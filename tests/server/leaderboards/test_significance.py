@@ -42,7 +42,7 @@ def write(generator: random.Random) -> dict[int, str]:
 
 
 def change(generator: random.Random, texts: dict[int, str]) -> dict[int, str]:
-    """Return captions with new first words, whose last words are those of the references."""
+    """Replace the first words of captions."""
     return {
         image: " ".join([*generator.choices(WORDS, k=3), *text.split()[generator.randint(2, 5) :]])
         for image, text in texts.items()
@@ -120,7 +120,7 @@ def forty(tmp_path: Path, settings: Any) -> Forty:
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the tests of other databases, whose keys can be equal."""
+    """Use an empty cache: keys of other databases can be equal."""
     monkeypatch.setattr(significance, "_cache", BoundedCache(most=1000))
 
 

@@ -200,6 +200,8 @@ def test_scores_are_those_of_capeval(files: Files, scorer: SubmissionScorer, set
                 )
                 assert score["samples"] == one.values.astype("<f4").tobytes()
         assert not found
+        swaps = [(each["subset"], each["images"]) for each in outcome.swaps]
+        assert swaps == [("", 6), ("animals", 2), ("things", 4)]
         assert outcome.images is not None
         for i, name in enumerate(outcome.names):
             np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])

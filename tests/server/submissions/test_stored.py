@@ -29,8 +29,8 @@ from capeval_server.submissions.models import ImageScores, Result, Score, Submis
 from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
 from capeval_server.submissions.scoring.score_arrays import (
     image_scores_of,
-    packed_image_scores,
     packed_samples,
+    packed_values,
     samples_of,
 )
 from capeval_server.submissions.scoring.storage import write
@@ -66,7 +66,7 @@ def test_samples_come_back(result: Result) -> None:
 def test_scores_of_images_come_back(result: Result) -> None:
     assert image_scores_of(result) is None
     values = np.array([[0.1, 0.2], [1 / 3, 0.0], [1.0, 2 / 7]])
-    ImageScores.objects.create(result=result, names=["a", "b"], values=packed_image_scores(values))
+    ImageScores.objects.create(result=result, names=["a", "b"], values=packed_values(values))
     found = image_scores_of(Result.objects.get(pk=result.pk))
     assert found is not None
     assert found[0] == ["a", "b"]

@@ -23,7 +23,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Ref
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.scoring.score_arrays import packed_image_scores
+from capeval_server.submissions.scoring.score_arrays import packed_values
 from capeval_server.teams.models import Membership, Raise, Team
 from capeval_server.teams.services.enrollment import join, make_team
 from tests.server.clock import Clock
@@ -573,7 +573,7 @@ def with_image_scores(submission: Submission, values: list[float], name: str = "
     """Store the given image scores of a submission for all reference sets."""
     for result in Result.objects.filter(submission=submission, metric=name):
         ImageScores.objects.filter(result=result).delete()
-        packed = packed_image_scores(np.array(values)[:, None])
+        packed = packed_values(np.array(values)[:, None])
         ImageScores.objects.create(result=result, names=[name], values=packed)
 
 

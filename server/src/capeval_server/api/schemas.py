@@ -388,7 +388,7 @@ class LeaderboardRow(Schema):
     """A submission on the leaderboard, or the human baseline, which has no rank.
 
     `intervals` are 95% bootstrap intervals. `p_value` tests the difference to the next row in the score that
-    the rows are sorted by (paired bootstrap). A difference is significant if `p_value` is at most 0.05.
+    the rows are sorted by, and `test` is its test. A difference is significant if `p_value` is at most 0.05.
     `note` reports changes to the submission after the results became final.
     """
 

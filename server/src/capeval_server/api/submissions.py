@@ -141,8 +141,10 @@ def image_scores(
 def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     """Compare two submissions of a challenge in every score that both have.
 
-    You must have access to both. The test is the paired bootstrap over images, as with `capeval compare
-    --method bootstrap`. Values by private references are rounded.
+    You must have access to both. The test is paired randomization of the captions of each image, as with
+    `capeval compare`. Scores that an earlier version of the server stored are tested by paired bootstrap over
+    images, as with `capeval compare --method bootstrap`; `test` is the test of each score. Values by private
+    references are rounded.
     """
     token = token_of(request)
     manages = token.scope == Token.Scope.ORGANIZE

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from django.db.models import F
 
-from capeval.errors import MismatchError
-from capeval.scoring.significance import difference, format_p_value
+from capeval.scoring.comparisons import Method
+from capeval.scoring.significance import describe_test, format_p_value
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.leaderboards.significance import resampled
+from capeval_server.leaderboards.significance import StoredScore, compare_stored, load_stored
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.selectors.precision import round_p_value, shown
 from capeval_server.submissions.selectors.scores import score_names
@@ -21,7 +21,9 @@ __all__ = ["ComparedSet", "ScoreComparison", "compared"]
 class ScoreComparison:
     """One score of two submissions, and the 95% interval of their difference.
 
-    The interval is from a paired bootstrap over images.
+    The interval is from a paired bootstrap over images. The test is paired randomization, which exchanges the
+    captions of each image. Scores that an earlier version of the server stored are tested by paired bootstrap
+    over images.
 
     Attributes:
         split: Name of the split.
@@ -35,6 +37,7 @@ class ScoreComparison:
         low: Lower end of the interval of the difference.
         high: Upper end of the interval of the difference.
         p_value: Two-sided p-value.
+        test: Test of the p-value, `randomization` or `bootstrap`.
         differs: True if the p-value is at most 0.05.
     """
 
@@ -49,6 +52,7 @@ class ScoreComparison:
     low: float
     high: float
     p_value: float
+    test: Method
     differs: bool
 
 
@@ -60,11 +64,17 @@ class ComparedSet:
         references: The reference set.
         rows: The comparison of each score.
         p_values: The text of each row's p-value.
+        tests: Sentences on the tests of the rows.
     """
 
     references: ReferenceSet
     rows: list[ScoreComparison]
     p_values: list[str]
+    tests: list[str]
+
+
+# A comparison, the text of its p-value, and a sentence on its test.
+_Row = tuple[ScoreComparison, str, str]
 
 
 def compared(first: Submission, second: Submission, *, full: bool = False) -> list[ComparedSet]:
@@ -81,7 +91,9 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
     ).select_related("result__reference_version__reference_set__split")
     scores = scores.defer("result__log", "result__reference_version__reference_set__split__image_ids")
     found: dict[ReferenceSet, dict[tuple[str, str], dict[object, Score]]] = {}
-    for score in scores.order_by("pk"):
+    listed = list(scores.order_by("pk"))
+    stored = load_stored(listed)
+    for score in listed:
         group = found.setdefault(score.result.reference_version.reference_set, {})
         group.setdefault((score.subset, score.name), {})[score.result.submission_id] = score
     sets = []
@@ -92,28 +104,28 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
             if first.pk in both and second.pk in both
         ]
         found_rows = (
-            _compare_scores(references, key, a, b, full or references.public) for key, a, b in pairs
+            _compare_scores(references, key[0], stored.get(a.pk), stored.get(b.pk), full or references.public)
+            for key, a, b in pairs
         )
         rows = _sort_rows(references, [row for row in found_rows if row is not None])
         if rows:
+            compared_rows, p_values, tests = zip(*rows, strict=True)
             found_set = ComparedSet(
-                references=references, rows=[row for row, _ in rows], p_values=[text for _, text in rows]
+                references=references,
+                rows=list(compared_rows),
+                p_values=list(p_values),
+                tests=list(dict.fromkeys(tests)),
             )
             sets.append(found_set)
     return sets
 
 
 def _compare_scores(
-    references: ReferenceSet, key: tuple[str, str], a: Score, b: Score, full: bool
-) -> tuple[ScoreComparison, str] | None:
-    """Return the comparison and the text of its p-value; None without stored resamples of both."""
-    one, other = resampled(a), resampled(b)
-    if one is None or other is None:
-        return None
-    try:
-        found = difference(one, other)
-    except MismatchError:
-        # The number of resamples is a setting, which changed between the scoring of the two.
+    references: ReferenceSet, subset: str, a: StoredScore | None, b: StoredScore | None, full: bool
+) -> _Row | None:
+    """Return the comparison with the texts of its p-value and its test; None without stored samples."""
+    found = compare_stored(a, b)
+    if found is None:
         return None
     first, second, low, high = (
         _round_score(value, full) for value in (found.a, found.b, found.low, found.high)
@@ -122,8 +134,8 @@ def _compare_scores(
         split=references.split.name,
         references=references.name,
         version=references.version,
-        name=key[1],
-        subset=key[0],
+        name=found.name,
+        subset=subset,
         first=first,
         second=second,
         # Computed from the rounded scores: a precise difference would reveal more of private references.
@@ -131,9 +143,10 @@ def _compare_scores(
         low=low,
         high=high,
         p_value=float(round_p_value(found.p_value, full=full) or 0.0),
+        test=found.method,
         differs=found.is_significant,
     )
-    return row, format_p_value(found, digits=4 if full else 2)
+    return row, format_p_value(found, digits=4 if full else 2), describe_test(found)
 
 
 def _round_score(value: float, full: bool) -> float:
@@ -143,9 +156,7 @@ def _round_score(value: float, full: bool) -> float:
     return number
 
 
-def _sort_rows(
-    references: ReferenceSet, rows: list[tuple[ScoreComparison, str]]
-) -> list[tuple[ScoreComparison, str]]:
+def _sort_rows(references: ReferenceSet, rows: list[_Row]) -> list[_Row]:
     """Sort rows: all images before subsets, then in the order of the split's metrics."""
     names = score_names(references.split)
     return sorted(rows, key=lambda row: (row[0].subset != "", row[0].subset, names.index(row[0].name)))

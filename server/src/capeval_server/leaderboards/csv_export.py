@@ -30,6 +30,7 @@ def to_csv(board: Leaderboard) -> str:
                 *declared,
                 *(text for name in board.columns for text in (name, f"{name} low", f"{name} high")),
                 "p of no difference to the next row",
+                "test",
                 "reported in",
                 "at",
             )
@@ -39,12 +40,14 @@ def to_csv(board: Leaderboard) -> str:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
         numbers = _format_numbers(board.columns, row.scores, row.intervals)
-        writer.writerow(escape_row((*about, *texts, *numbers, _format_number(row.p_value), "", "")))
+        writer.writerow(
+            escape_row((*about, *texts, *numbers, _format_number(row.p_value), row.test or "", "", ""))
+        )
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
         numbers = _format_numbers(board.columns, entry.scores, {})
         source = (entry.source, entry.source_url)
-        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, "", *source)))
+        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, "", "", *source)))
     return out.getvalue()
 
 

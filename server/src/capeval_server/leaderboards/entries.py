@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from capeval.scoring.comparisons import Method
 from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.selectors.precision import shown
@@ -43,7 +44,9 @@ class LeaderboardEntry:
         failed: Labels of the columns whose scores could not be computed.
         scores: Score of each column by its label.
         intervals: 95% bootstrap interval of each score.
-        p_value: P-value of the difference to the next row (paired bootstrap), in the score that ranks.
+        p_value: P-value of the difference to the next row, in the score that ranks.
+        test: Test of the p-value: `randomization` of the captions of each image, or `bootstrap` of the images
+            for scores that an earlier version of the server stored.
         differs_from_next: True if the p-value is at most 0.05.
         note: Change of the submission after the results became final.
         extra: Values of registered columns that have no field here, by column name.
@@ -62,6 +65,7 @@ class LeaderboardEntry:
     scores: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
     p_value: float | None = None
+    test: Method | None = None
     differs_from_next: bool | None = None
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +114,7 @@ class RankedSubmission(NamedTuple):
 
     @property
     def sample(self) -> tuple[str, int] | None:
-        """Key of its bootstrap replicates."""
+        """Key of its stored score."""
         return None if self.score_id is None else (self.key, self.score_id)
 
     @property
@@ -125,6 +129,7 @@ class SubmissionStanding(NamedTuple):
     place: RankedSubmission
     rank: int | None
     p_value: float | None
+    test: Method | None
     differs_from_next: bool | None
 
 
@@ -185,6 +190,7 @@ def new_entry(
         team=place.entrant,
         baseline=place.baseline,
         p_value=standing.p_value,
+        test=standing.test,
         differs_from_next=standing.differs_from_next,
         failed=scores.failed,
         scores=scores.scores,

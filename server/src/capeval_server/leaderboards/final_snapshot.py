@@ -25,6 +25,7 @@ from capeval_server.leaderboards.entries import (
     shown_scores,
 )
 from capeval_server.leaderboards.query import LeaderboardQuery
+from capeval_server.leaderboards.significance import NeighborTest
 from capeval_server.submissions.models import FinalBoard, Submission
 
 __all__ = ["FinalRows", "pack", "stored"]
@@ -42,11 +43,11 @@ def _build_pair(name: str, subset: str, first: object, second: object) -> _Pair:
 
 @dataclass(frozen=True)
 class FinalRows:
-    """Rows of final results by submission id, and p-values of neighboring rows."""
+    """Rows of final results by submission id, and tests of neighboring rows."""
 
     question: LeaderboardQuery
     rows: dict[str, _Stored]
-    p_values_of_pairs: dict[_Pair, float]
+    tests_of_pairs: dict[_Pair, NeighborTest]
 
     @property
     def final(self) -> datetime | None:
@@ -68,11 +69,11 @@ class FinalRows:
             for key, row in self.rows.items()
         ]
 
-    def p_values(self, places: Sequence[RankedSubmission]) -> list[float | None]:
-        """Return the p-value of the difference of each submission to the next."""
+    def tests(self, places: Sequence[RankedSubmission]) -> list[NeighborTest | None]:
+        """Return the test of the difference of each submission to the next."""
         score = (self.question.sort_by, self.question.subset)
         pairs = (_build_pair(*score, first.key, second.key) for first, second in pairwise(places))
-        return [*(self.p_values_of_pairs.get(pair) for pair in pairs), None]
+        return [*(self.tests_of_pairs.get(pair) for pair in pairs), None]
 
     def entries(self, standings: Sequence[SubmissionStanding], *, full: bool) -> Iterator[LeaderboardEntry]:
         """Yield the rows of some submissions, with notes of later changes."""
@@ -96,13 +97,13 @@ class FinalRows:
         return 0
 
 
-def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]) -> bytes:
+def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, NeighborTest]]) -> bytes:
     """Return a leaderboard in its stored form.
 
     Args:
         board: The leaderboard with all rows, all digits, and each score of each subset (layout `both`).
         tests: Tuples of score name, subset, two submissions that are neighbors by the score, and their
-            p-value.
+            test.
     """
     columns = board.question.columns
     rows = [
@@ -122,7 +123,7 @@ def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]
         for row in board.rows
     ]
     p_values = [
-        [*_build_pair(name, subset, first, second), value] for name, subset, first, second, value in tests
+        [*_build_pair(name, subset, first, second), *test] for name, subset, first, second, test in tests
     ]
     content = json.dumps({"rows": rows, "p_values": p_values}, ensure_ascii=False, default=_to_json)
     return zlib.compress(content.encode())
@@ -148,7 +149,11 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
             for row in content["rows"]
             if until is None or datetime.fromisoformat(row["submitted"]) <= until
         },
-        {(name, subset, low, high): value for name, subset, low, high, value in content["p_values"]},
+        {
+            # Earlier versions stored no method.
+            (name, subset, low, high): NeighborTest(p_value, *(method or ["bootstrap"]))
+            for name, subset, low, high, p_value, *method in content["p_values"]
+        },
     )
 
 

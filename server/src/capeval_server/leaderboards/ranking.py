@@ -40,15 +40,16 @@ def leaderboard(
     start, stop = (0, len(placed)) if page is None else ((page - 1) * PAGE, page * PAGE)
     listed = placed[start:stop]
     # The last row of a page is compared with the first of the next.
-    p_values = source.p_values(placed[start : stop + 1]) if compared else [None] * len(listed)
+    tests = source.tests(placed[start : stop + 1]) if compared else [None] * len(listed)
     scores = _list_ranked_scores(placed)
     ranks = _compute_ranks(question, scores)
     standings = []
-    for place, test in zip(listed, p_values, strict=False):
-        p_value = None if place.score is None else test
+    for place, test in zip(listed, tests, strict=False):
+        p_value, method = (None, None) if place.score is None or test is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
         differs = None if p_value is None else is_significant(p_value)
-        standings.append(SubmissionStanding(place, rank, round_p_value(p_value, full=full), differs))
+        shown_p = round_p_value(p_value, full=full)
+        standings.append(SubmissionStanding(place, rank, shown_p, method, differs))
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],

@@ -23,7 +23,7 @@ from capeval_server.leaderboards.entries import (
     shown_scores,
 )
 from capeval_server.leaderboards.query import LeaderboardQuery
-from capeval_server.leaderboards.significance import differences
+from capeval_server.leaderboards.significance import NeighborTest, differences
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.scoring.score_arrays import finite
 
@@ -115,8 +115,8 @@ class SubmissionRows:
         _ranking.add(group, new)
         return known | new
 
-    def p_values(self, places: Sequence[RankedSubmission]) -> list[float | None]:
-        """Return the p-value of the difference of each submission to the next."""
+    def tests(self, places: Sequence[RankedSubmission]) -> list[NeighborTest | None]:
+        """Return the test of the difference of each submission to the next."""
         return differences([place.sample for place in places])
 
     def entries(self, standings: Iterable[SubmissionStanding], *, full: bool) -> Iterator[LeaderboardEntry]:

@@ -26,6 +26,7 @@ __all__ = [
     "Score",
     "Submission",
     "SubmissionFile",
+    "SwappedStatistics",
 ]
 
 # Maximum length of the reason for a mark.
@@ -182,6 +183,24 @@ class Score(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["result", "subset", "name"], name="score_once")]
+
+
+class SwappedStatistics(models.Model):
+    """Statistics of a result's metric, summed over swapped images, for all images or for a subset.
+
+    The swaps are those of `capeval compare`, and the same for all submissions, so any two submissions are
+    tested by randomization without their statistics of each image. Results by earlier versions have none.
+    """
+
+    result = models.ForeignKey(Result, on_delete=models.CASCADE, related_name="swapped_statistics")
+    subset = models.CharField(max_length=100, blank=True)
+    images = models.PositiveIntegerField()
+    # Compressed float64 array with one column per statistic: the sum over all images, then a row per swap
+    # with its sum. With few images, of which all swaps are listed, a row per image instead.
+    values = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["result", "subset"], name="swapped_statistics_once")]
 
 
 class ImageScores(models.Model):

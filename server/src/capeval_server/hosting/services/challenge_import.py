@@ -14,7 +14,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 import capeval
 from capeval.data.captions import ImageId
@@ -37,7 +37,13 @@ from capeval_server.challenges.reported_scores import ReportedRow, read_reported
 from capeval_server.challenges.services import constraints, image_lists
 from capeval_server.challenges.services.locks import lock_references, upsert
 from capeval_server.core.errors import ChallengeError, UploadError
-from capeval_server.submissions.models import ImageScores, Score, Submission, SubmissionFile
+from capeval_server.submissions.models import (
+    ImageScores,
+    Score,
+    Submission,
+    SubmissionFile,
+    SwappedStatistics,
+)
 from capeval_server.submissions.services import lifecycle
 from capeval_server.submissions.services.upload_files import check_results
 from capeval_server.teams.services.enrollment import approve_all
@@ -473,9 +479,11 @@ def keep_reported(
 
 def _delete_public_only_scores(reference_set: ReferenceSet) -> None:
     """Delete scores that only public references have: of images and of small subsets."""
-    ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
-    scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
-    small = scores.exclude(subset__in=["", *reference_set.scored_subsets()])
+    of_it = Q(result__reference_version__reference_set=reference_set)
+    ImageScores.objects.filter(of_it).delete()
+    is_small = of_it & ~Q(subset__in=["", *reference_set.scored_subsets()])
+    SwappedStatistics.objects.filter(is_small).delete()
+    small = Score.objects.filter(is_small)
     found = Submission.objects.filter(pk__in=small.values("result__submission"))
     # Locked in the common order.
     list(found.select_for_update(of=("self",), no_key=True).order_by("pk").values_list("pk"))

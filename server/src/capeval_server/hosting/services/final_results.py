@@ -18,6 +18,7 @@ from capeval_server.core.errors import SubmissionStateError
 from capeval_server.leaderboards.final_snapshot import pack
 from capeval_server.leaderboards.query import LeaderboardQuery, build_query
 from capeval_server.leaderboards.ranking import leaderboard
+from capeval_server.leaderboards.significance import NeighborTest
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
 
 __all__ = ["make_final", "problem_of"]
@@ -66,15 +67,16 @@ def _pack_leaderboard(phase: Phase, references: ReferenceSet) -> bytes:
     def of(**asked: Any) -> LeaderboardQuery:
         return build_query(phase, split=references.split.name, references=references.name, **asked)
 
-    # One table with each score of each subset, and p-values of neighbors in the order by each score.
+    # One table with each score of each subset, and tests of neighbors in the order by each score.
     every = of(layout="both")
-    return pack(leaderboard(every, compared=False, full=True), _list_p_values(of, every))
+    return pack(leaderboard(every, compared=False, full=True), _list_tests(of, every))
 
 
-def _list_p_values(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
-    """Yield the p-values of all neighbors, in the order by each score."""
+def _list_tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, NeighborTest]]:
+    """Yield the tests of all neighbors, in the order by each score."""
     for column in every.columns:
         rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows
         for row, after in pairwise(rows):
-            if row.p_value is not None:
-                yield column.name, column.subset, row.submission, after.submission, row.p_value
+            if row.p_value is not None and row.test is not None:
+                test = NeighborTest(row.p_value, row.test)
+                yield column.name, column.subset, row.submission, after.submission, test

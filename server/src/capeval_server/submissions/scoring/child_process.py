@@ -183,19 +183,25 @@ class _Scoring:
 
         evaluator = self._evaluators[metric]
         report = evaluator.evaluate(submitted.tokens(evaluator))
-        scores, samples = [], []
+        scores, samples, arrays = [], [], {}
+        swaps: list[dict[str, Any]] = []
         for subset, members in {"": None, **subsets}.items():
+            # The scores of a metric share their sums.
+            sums = next(iter(self._resampler.sum_swaps(report, images=members).values()))
+            arrays[f"swaps{len(swaps)}"] = np.vstack([sums.total, sums.rows])
+            swaps.append({"subset": subset, "images": sums.images})
             for name, one in self._resampler.resample(report, images=members).items():
                 interval = one.interval()
                 ends = {"low": _finite(interval.low), "high": _finite(interval.high)}
                 numbers = {"value": _finite(one.score), **ends, "images": one.units}
                 scores.append({"subset": subset, "name": name, **numbers})
                 samples.append(one.values.astype(np.float32))
-        arrays = {"samples": np.array(samples)}
+        arrays["samples"] = np.array(samples)
         if images is not None:
             arrays["images"] = _collect_image_scores(report, images)
         (signature,) = report.signatures.values()
-        found = {"scores": scores, "signature": str(signature), "names": list(report.corpus)}
+        about = {"signature": str(signature), "names": list(report.corpus)}
+        found = {"scores": scores, "swaps": swaps, **about}
         return found, arrays
 
 

@@ -29,7 +29,7 @@ from django.conf import settings
 from capeval.data.scores import FloatArray
 from capeval.metrics import METRICS
 from capeval.metrics.base import Resource
-from capeval_server.submissions.scoring.score_arrays import packed_samples
+from capeval_server.submissions.scoring.score_arrays import packed_samples, packed_values
 
 __all__ = [
     "MetricOutcome",
@@ -88,6 +88,7 @@ class MetricOutcome:
     Attributes:
         metric: The metric.
         scores: The scores: subset, name, value, low, high, samples and the number of images.
+        swaps: The sums over swapped images: subset, number of images and values.
         names: The names of the scores.
         images: The scores of each image, one column per name; None if not requested.
         signature: The signature of the metric.
@@ -98,6 +99,7 @@ class MetricOutcome:
 
     metric: str
     scores: Sequence[Mapping[str, Any]] = field(default=())
+    swaps: Sequence[Mapping[str, Any]] = field(default=())
     names: Sequence[str] = field(default=())
     images: FloatArray | None = None
     signature: str = ""
@@ -344,12 +346,21 @@ def _build_outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
         )
     with np.load(folder / answer["arrays"], allow_pickle=False) as arrays:
         samples, images = arrays["samples"], arrays.get("images")
+        swaps = [
+            {**about, "values": packed_values(arrays[f"swaps{number}"])}
+            for number, about in enumerate(answer["swaps"])
+        ]
     scores = [
         {**score, "samples": packed_samples(values)}
         for score, values in zip(answer["scores"], samples, strict=True)
     ]
     return MetricOutcome(
-        metric=metric, scores=scores, names=answer["names"], images=images, signature=answer["signature"]
+        metric=metric,
+        scores=scores,
+        swaps=swaps,
+        names=answer["names"],
+        images=images,
+        signature=answer["signature"],
     )
 
 

@@ -8,12 +8,14 @@ import zlib
 import numpy as np
 
 from capeval.data.scores import FloatArray
-from capeval_server.submissions.models import ImageScores, Result, Score
+from capeval.metrics import METRICS
+from capeval.scoring.significance import SwapSums
+from capeval_server.submissions.models import ImageScores, Result, Score, SwappedStatistics
 
-__all__ = ["finite", "image_scores_of", "packed_image_scores", "packed_samples", "samples_of"]
+__all__ = ["finite", "image_scores_of", "packed_samples", "packed_values", "samples_of", "swaps_of"]
 
 # A fixed byte order on all machines.
-_SAMPLES, _IMAGES = np.dtype("<f4"), np.dtype("<f8")
+_SAMPLES, _VALUES = np.dtype("<f4"), np.dtype("<f8")
 
 
 def finite(value: float | None) -> float | None:
@@ -45,10 +47,24 @@ def image_scores_of(result: Result) -> tuple[list[str], FloatArray] | None:
     kept = ImageScores.objects.filter(result=result).first()
     if kept is None:
         return None
-    values = np.frombuffer(zlib.decompress(bytes(kept.values)), _IMAGES)
-    return list(kept.names), values.reshape(-1, len(kept.names)).astype(np.float64, copy=False)
+    return list(kept.names), _unpack_values(kept.values).reshape(-1, len(kept.names))
 
 
-def packed_image_scores(values: FloatArray) -> bytes:
-    """Return the scores of each image in the format of `ImageScores.values`."""
-    return zlib.compress(np.ascontiguousarray(values, _IMAGES).tobytes())
+def swaps_of(sums: SwappedStatistics, metric: str) -> SwapSums | None:
+    """Return stored sums over swapped images, or None if the metric no longer has these statistics."""
+    if metric not in METRICS:
+        return None
+    made, values = METRICS[metric](), _unpack_values(sums.values)
+    if values.size % len(made.statistics):
+        return None
+    total, *_ = rows = values.reshape(-1, len(made.statistics))
+    return SwapSums(metric=made, total=total, rows=rows[1:], images=sums.images)
+
+
+def packed_values(values: FloatArray) -> bytes:
+    """Return an array in the format of `ImageScores.values` and `SwappedStatistics.values`."""
+    return zlib.compress(np.ascontiguousarray(values, _VALUES).tobytes())
+
+
+def _unpack_values(data: bytes | memoryview) -> FloatArray:
+    return np.frombuffer(zlib.decompress(bytes(data)), _VALUES).astype(np.float64, copy=False)

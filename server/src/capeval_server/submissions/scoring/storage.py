@@ -10,9 +10,16 @@ from django.db import transaction
 from capeval_server.challenges.models import ReferenceSet, ReferenceVersion
 from capeval_server.challenges.services.locks import lock_references
 from capeval_server.jobs.models import Job
-from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.models import (
+    ImageScores,
+    Result,
+    Score,
+    Submission,
+    SubmissionFile,
+    SwappedStatistics,
+)
 from capeval_server.submissions.scoring.pipeline import MetricOutcome
-from capeval_server.submissions.scoring.score_arrays import packed_image_scores
+from capeval_server.submissions.scoring.score_arrays import packed_values
 from capeval_server.submissions.services import lifecycle
 
 __all__ = ["PendingMetrics", "unscored", "write"]
@@ -74,6 +81,9 @@ def _write(
     Score.objects.bulk_create(
         Score(result=result, **number) for number in outcome.scores if number["subset"] in subsets
     )
+    SwappedStatistics.objects.bulk_create(
+        SwappedStatistics(result=result, **sums) for sums in outcome.swaps if sums["subset"] in subsets
+    )
     if outcome.images is not None and references.public:
-        values = packed_image_scores(outcome.images)
+        values = packed_values(outcome.images)
         ImageScores.objects.create(result=result, names=list(outcome.names), values=values)

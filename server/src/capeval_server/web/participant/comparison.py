@@ -50,6 +50,8 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
         "other": other,
         "sets": [(one, _build_rows(one)) for one in sets],
         "rounded": not full and any(not one.references.public for one in sets),
+        "tests": list(dict.fromkeys(test for one in sets for test in one.tests)),
+        "uses_bootstrap": any(row.test == "bootstrap" for one in sets for row in one.rows),
         "width": _PLOT_WIDTH,
     }
     return render(request, f"{TEMPLATES}/compare.html", context)

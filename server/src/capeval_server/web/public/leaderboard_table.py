@@ -98,6 +98,7 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "csv": f"{api}?{query(question, format='csv')}",
         "json": f"{api}?{query(question)}",
         "tests": tests,
+        "test": _describe_tests(board),
         "reported": [_build_reported_row(entry, question) for entry in board.reported],
         # Scores reported elsewhere are on all images only.
         "reported_names": [column.name for column in _sort_columns(question) if not column.subset],
@@ -110,6 +111,16 @@ def table(board: Leaderboard) -> dict[str, Any]:
             }
         ),
     }
+
+
+def _describe_tests(board: Leaderboard) -> str:
+    """Return the test of neighboring rows, with its units."""
+    randomization = "paired randomization of the captions of each image"
+    bootstrap = "paired bootstrap over images"
+    used = {row.test for row in board.rows} - {None}
+    if len(used) > 1:
+        return f"{randomization}; {bootstrap} for scores that an earlier version of this server stored"
+    return bootstrap if used == {"bootstrap"} else randomization
 
 
 def _sort_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
