@@ -8,8 +8,10 @@ import sys
 from itertools import pairwise
 
 import pytest
+from rich.progress import Progress
 
 from capeval._internal.progress import send_progress_to
+from capeval.cli.toolkit import output
 from capeval.metrics.spice_parsing import LongSentenceError, analyze_sentences, list_scene_tuples
 from tests.conformance.spice.long import long_images
 from tests.spice_model import NEEDS_MODEL
@@ -21,6 +23,7 @@ pytestmark = NEEDS_MODEL
 PARSE = """
 from capeval import set_threads
 from capeval._internal.progress import send_progress_to
+from capeval.cli.toolkit import output
 from capeval.metrics.spice_parsing import list_scene_tuples
 set_threads(1)
 with send_progress_to(lambda *progress: print(*progress, flush=True)):
@@ -49,6 +52,19 @@ def test_a_long_sentence_reports_progress_and_is_interrupted() -> None:
     # The sentence was not finished.
     assert "Parsing captions 1 1" not in rest
     assert errors.endswith("KeyboardInterrupt\n")
+
+
+def test_slow_work_is_shown_in_percent() -> None:
+    work, bar = output._Work("Parsing captions"), Progress()
+    work._started -= 10
+    for done, detail in ((0.5, "0 of 3, 17%"), (2.25, "2 of 3, 75%")):
+        work.done, work.total = done, 3
+        work.show(bar)
+        (task,) = bar.tasks
+        assert (task.completed, task.fields["detail"]) == (done, detail)
+    work.done = 3
+    work.show(bar)
+    assert bar.tasks == []
 
 
 def test_a_listener_ends_the_work_within_a_sentence() -> None:

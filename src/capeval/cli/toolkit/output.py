@@ -258,8 +258,8 @@ class _Work:
                 self._task = None
             return
         rate = self.done / max(time.monotonic() - self._started, 1e-9)
-        shown = f", {rate:,.0f} per second" if rate >= 1 else f", {60 * rate:,.0f} per minute" if rate else ""
-        detail = f"{int(self.done):,} of {self.total:,}{shown}"
+        shown = f"{rate:,.0f} per second" if rate >= 1 else f"{self.done / self.total:.0%}"
+        detail = f"{int(self.done):,} of {self.total:,}, {shown}"
         if self._task is None:
             self._task = bar.add_task(self._name, total=self.total, detail=detail)
         bar.update(self._task, completed=self.done, detail=detail)
