@@ -461,6 +461,31 @@ def test_the_command_shows_what_follows(files: list[str | Path], tmp_path: Path)
     assert "animal, animals" in run(*files, "--rule", "published")[1]
 
 
+def test_every_kind_of_couch_is_a_couch() -> None:
+    # The hierarchy lists studio couches below beds, so the class above doesn't add these words.
+    for name in ("loveseat", "sofa bed", "studio couch"):
+        assert {"couch", "couches"} <= set(FORMS.phrases[name])
+
+
+def test_words_of_the_next_higher_class(files: list[str | Path], tmp_path: Path) -> None:
+    assert hierarchy().parents["coffee table"] == ("table",)
+    forms = FORMS.add_parents(hierarchy().parents)
+    assert {"coffee table", "table"} <= set(forms.phrases["coffee table"])
+    # A class can be below several classes.
+    both = FORMS.add_parents({"dog": ["table", "person"]}).phrases["dog"]
+    assert {"table", "person"} <= set(both)
+    # Only the next class counts, not the classes above it.
+    assert not {"furniture"} & set(forms.phrases["coffee table"])
+    assert forms.phrases["person"] == FORMS.phrases["person"]
+    run(*files, "--parents", "-o", tmp_path / "parents.json")
+    run(*files, "-o", tmp_path / "own.json")
+    own, with_parents = (
+        load_constraints(tmp_path / name)["a"]["dog"] for name in ("own.json", "parents.json")
+    )
+    assert with_parents[: len(own)] == own
+    assert set(FORMS.phrases[hierarchy().parents["dog"][0]]) <= set(with_parents)
+
+
 def test_the_command_takes_detections_and_the_ids_of_nocaps(files: list[str | Path], tmp_path: Path) -> None:
     (tmp_path / "found.json").write_bytes(detections({"bbox": [0, 0, 10, 10]}))
     assert "dog, dogs" in run(tmp_path / "found.json", *files[1:])[1]

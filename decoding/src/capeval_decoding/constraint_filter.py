@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,12 @@ class Hierarchy:
         heights: Height of each class: the distance to its farthest descendant, 0 for a leaf.
         published_heights: Height of each class in the published code, which uses the height of the first
             class in the file with a detector name that is a substring of the name of this class.
+        parents: The next higher classes of each class that is below others.
     """
 
     heights: Mapping[str, int]
     published_heights: Mapping[str, int]
+    parents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def load_hierarchy(
@@ -79,6 +81,8 @@ def load_hierarchy(
         >>> hierarchy = load_hierarchy("hierarchy.json", load_class_names("classes.csv"), load_word_forms())
         >>> hierarchy.heights
         {'animal': 1, 'dog': 0, 'fire hydrant': 0, 'tree': 0}
+        >>> hierarchy.parents
+        {'dog': ('animal',)}
     """
     with add_path_to_errors(file):
         root = read_json(file, limit)
@@ -90,7 +94,15 @@ def load_hierarchy(
     published = {
         name: next(height for other, height in places if called[other] in called[name]) for name in heights
     }
-    return Hierarchy(heights=heights, published_heights=published)
+    parents: dict[str, dict[str, None]] = {}
+    for child in subcategories(root):
+        for name, parent in _list_parents(child, names, forms):
+            parents.setdefault(name, {})[parent] = None
+    return Hierarchy(
+        heights=heights,
+        published_heights=published,
+        parents={name: tuple(each) for name, each in parents.items()},
+    )
 
 
 def _list_heights(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
@@ -103,6 +115,15 @@ def _list_heights(node: Any, names: Mapping[str, str], forms: WordForms) -> list
     parts = [_list_heights(child, names, forms) for child in subcategories(node)]
     height = 1 + max((part[0][1] for part in parts), default=-1)
     return [(forms.get_class(name), height), *(place for part in parts for place in part)]
+
+
+def _list_parents(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, str]]:
+    """Return the classes below a node, each with the next higher class; the names were checked."""
+    parent = forms.get_class(names[node["LabelName"]])
+    found = []
+    for child in subcategories(node):
+        found += [(forms.get_class(names[child["LabelName"]]), parent), *_list_parents(child, names, forms)]
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

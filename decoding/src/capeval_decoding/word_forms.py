@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -75,6 +75,28 @@ class WordForms:
                 f"unknown class {name!r}: expected one of {len(self.phrases)} Open Images classes"
             )
         return self.names[name.lower()]
+
+    def add_parents(self, parents: Mapping[str, Sequence[str]]) -> WordForms:
+        """Return the phrases with those of the next higher classes, such as bear for polar bear.
+
+        Args:
+            parents: The next higher classes of each class below others (`Hierarchy.parents`).
+
+        Example:
+            >>> from capeval_decoding.word_forms import load_word_forms
+            >>> forms = load_word_forms().add_parents({"polar bear": ["bear"]})
+            >>> forms.phrases["polar bear"]
+            ('polar bear', 'polar bears', 'bear', 'bears')
+        """
+        phrases = {
+            name: tuple(
+                dict.fromkeys(
+                    (*own, *(each for higher in parents.get(name, ()) for each in self.phrases[higher]))
+                )
+            )
+            for name, own in self.phrases.items()
+        }
+        return replace(self, phrases=MappingProxyType(phrases))
 
 
 def load_word_forms() -> WordForms:

@@ -52,6 +52,9 @@ def run(
     box_form: Annotated[
         BoxForm, Option(help="Form of detection boxes: X1, Y1, X2, Y2, or X, Y, width, height.")
     ] = "corners",
+    parents: Annotated[
+        bool, Option(help="Also accept words of the next higher classes, such as bear for polar bear.")
+    ] = False,
     overlap: Annotated[float, Option(help="Minimum intersection over union of overlapping boxes.")] = 0.85,
     most: Annotated[int, Option(min=1, help="Maximum number of constraints per image.")] = 3,
     seed: Annotated[int, Option(min=0, help="Seed for the choice among boxes of equal confidence.")] = 0,
@@ -77,6 +80,8 @@ def run(
     options = ConstraintFilter(rule=rule, overlap=overlap, most=most, seed=seed)
     forms, names = load_word_forms(), load_class_names(class_names)
     tree = load_hierarchy(hierarchy, names, forms)
+    if parents:
+        forms = forms.add_parents(tree.parents)
     if ".csv" in boxes.name.lower() or ".tsv" in boxes.name.lower():
         images = load_ground_truth(boxes, names)
     else:
