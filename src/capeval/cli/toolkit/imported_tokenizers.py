@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
+from capeval.cli.toolkit.imports import import_user_module
 from capeval.errors import OptionError
 from capeval.tokenizers import TOKENIZERS, Tokenizer, as_tokenizer
 
@@ -30,14 +28,7 @@ def load_tokenizer(spec: str) -> Tokenizer:
     if not module or not name:
         names = ", ".join(TOKENIZERS)
         raise OptionError(f"--tokenizer must be {names} or MODULE:NAME, such as jieba:lcut (got {spec})")
-    # At the end, so that a file in the current folder does not hide an installed module.
-    sys.path.append(str(Path.cwd()))
-    try:
-        found = import_module(module)
-    except Exception as error:
-        raise OptionError(
-            f"--tokenizer {spec}: module {module} can't be imported: {type(error).__name__}: {error}"
-        ) from error
+    found = import_user_module(module, f"--tokenizer {spec}")
     signed = spec
     with suppress(PackageNotFoundError):
         signed += f"-{version(module.partition('.')[0])}"

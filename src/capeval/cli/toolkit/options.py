@@ -12,6 +12,7 @@ from capeval._internal.options import Argument, Level, Option, Samples, Seed, ch
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
+    from capeval.metrics.base import Metric
     from capeval.tokenizers import Tokenizer
 
 __all__ = [
@@ -83,7 +84,8 @@ Metrics = Annotated[
         "--metrics",
         "-m",
         metavar="NAME,...",
-        help="Metrics, comma-separated or repeated; run 'capeval metrics' for the list.",
+        help="Metrics, comma-separated or repeated; run 'capeval metrics' for the list. MODULE:CLASS is your"
+        " own metric, and FILE.csv contains scores.",
         show_default="metrics of the COCO server",
     ),
 ]
@@ -224,7 +226,7 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         # Checked here, so that an unknown metric is reported before files are read.
-        _validate_metrics(self.metrics)
+        _resolve_metrics(self.metrics)
 
     @property
     def files(self) -> list[Path]:
@@ -266,29 +268,34 @@ def create_tokenizer(
     return load_tokenizer(spec)
 
 
-def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names in `--metrics`, and print a note if a name means a metric with another name.
+def metric_names(values: Sequence[str] | None) -> tuple[str | Metric, ...]:
+    """Return the metrics in `--metrics`, and print a note if a name means a metric with another name.
 
-    Without names, these are the default metrics (`DefaultMetrics`).
+    Metrics of the user's modules and files of scores are objects, and other metrics are names. Without names,
+    these are the default metrics (`DefaultMetrics`).
 
     Raises:
         OptionError: A name is unknown, or two metrics compute scores with the same name.
+        FormatError: A file of scores is invalid.
+        OSError: A file of scores can't be read.
     """
     from capeval.metrics.registry import list_alias_notes
 
-    names = _validate_metrics(values)
-    for note in list_alias_notes(names):
+    metrics = _resolve_metrics(values)
+    for note in list_alias_notes(each for each in metrics if isinstance(each, str)):
         print(f"capeval: note: {note}", file=sys.stderr)
-    return names
+    return metrics
 
 
-def _validate_metrics(values: Sequence[str] | None) -> tuple[str, ...]:
+def _resolve_metrics(values: Sequence[str] | None) -> tuple[str | Metric, ...]:
+    from capeval.cli.toolkit.imported_metrics import find_metric
     from capeval.metrics.options import split_metrics
     from capeval.metrics.registry import DEFAULT, DefaultMetrics, resolve
 
     values = values or DEFAULT
     if isinstance(values, DefaultMetrics):
         return values
-    names = tuple(name.strip() for value in values for name in split_metrics(value))
-    resolve(names)
-    return names
+    names = [name.strip() for value in values for name in split_metrics(value)]
+    metrics = tuple(find_metric(name) for name in names)
+    resolve(metrics)
+    return metrics

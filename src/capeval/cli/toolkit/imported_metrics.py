@@ -1,0 +1,52 @@
+"""Metrics of `--metrics`: names, classes of the user's modules, and files of scores."""
+
+from __future__ import annotations
+
+from inspect import isabstract
+from types import ModuleType
+
+from capeval.cli.toolkit.imports import import_user_module
+from capeval.errors import OptionError
+from capeval.errors.messages import format_names
+from capeval.metrics.base import Metric
+from capeval.metrics.given_scores import GivenScores, load_given_scores
+from capeval.metrics.options import parse_options, split_options
+
+__all__ = ["find_metric"]
+
+
+def find_metric(text: str) -> str | Metric:
+    """Return the metric of a user's module or the scores in a file; for any other text, the text.
+
+    Args:
+        text: A name, `MODULE:CLASS`, or the path of a CSV file, each with options if needed.
+
+    Raises:
+        OptionError: There is no such module or metric, or the metric has no such option.
+        FormatError: The file of scores is invalid.
+        OSError: The file of scores can't be read.
+    """
+    base = text.partition("(")[0].strip()
+    if base.endswith((".csv", ".csv.gz")):
+        file, options = split_options(text)
+        return load_given_scores(file, **parse_options(GivenScores, options))
+    module, colon, name = base.partition(":")
+    if not colon:
+        return text
+    _, options = split_options(text)
+    found = _get_class(import_user_module(module, f"--metrics {base}"), name, base)
+    return found(**(parse_options(found, options) if options else {}))
+
+
+def _get_class(module: ModuleType, name: str, text: str) -> type[Metric]:
+    metrics = {
+        each: value
+        for each, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Metric) and not isabstract(value)
+    }
+    if name not in metrics:
+        known = format_names(list(metrics)) if metrics else "none"
+        raise OptionError(
+            f"--metrics {text}: {module.__name__} has no metric class {name} (metrics: {known})"
+        )
+    return metrics[name]

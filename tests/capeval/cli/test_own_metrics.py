@@ -1,0 +1,94 @@
+"""Metrics of the user's modules and scores from files on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.capeval.cli.test_cli import output, refusal
+
+MODULE = '''
+import numpy as np
+from dataclasses import dataclass
+from capeval.metrics import MeanMetric
+
+@dataclass(frozen=True, kw_only=True)
+class Repetition(MeanMetric):
+    """Share of repeated words.
+
+    Args:
+        longest: Only count words of at most this length.
+    """
+
+    family = "Repetition"
+    higher_is_better = False
+    longest: int = 99
+
+    def kernel(self, references):
+        def score(captions):
+            words = [[w for w in text.split() if len(w) <= self.longest] for text in captions.texts()]
+            return np.array([[1 - len(set(each)) / max(len(each), 1), 1.0] for each in words])
+        return score
+'''
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "repetition.py").write_text(MODULE)
+    (tmp_path / "references.json").write_text(json.dumps({"1": ["a dog"], "2": ["two cats"]}))
+    captions = {"a": ["a dog a dog", "two cats"], "b": ["a dog", "cats"]}
+    for name, texts in captions.items():
+        rows = [{"image_id": place, "caption": text} for place, text in enumerate(texts, start=1)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(rows))
+    (tmp_path / "clip.csv").write_text(
+        "image_id,caption,CLIPScore\n1,a dog a dog,0.4\n2,two cats,0.8\n1,a dog,0.9\n2,cats,0.7\n"
+    )
+    return tmp_path
+
+
+def test_score(files: Path) -> None:
+    metrics = "ROUGE-L,repetition:Repetition,clip.csv"
+    shown = output("score", "references.json", "a.json", "b.json", "--metrics", metrics)
+    assert [line.split() for line in shown.splitlines() if line.startswith(("a ", "b "))] == [
+        ["a", "0.873", "0.250", "0.600"],
+        ["b", "0.809", "0.000", "0.800"],
+    ]
+    done = output(
+        "score", "references.json", "a.json", "-m", "repetition:Repetition(longest=1)", "--format", "json"
+    )
+    report = json.loads(done)
+    assert report["scores"]["Repetition"] == 0
+    assert "longest=1" in report["signatures"]["Repetition"]
+
+
+def test_the_lower_score_is_bold(files: Path) -> None:
+    arguments = ("references.json", "a.json", "b.json", "--format", "latex", "--metrics")
+    shown = output("score", *arguments, "repetition:Repetition,clip.csv")
+    assert r"a & 0.250 & 0.600" in shown
+    assert r"\\textbf{0.000} & \\textbf{0.800}" in shown
+    assert r"a & 0.250 & \\textbf{0.600}" in output(
+        "score", *arguments, "repetition:Repetition,clip.csv(lower=true)"
+    )
+
+
+def test_compare(files: Path) -> None:
+    shown = output("compare", "references.json", "a.json", "b.json", "-m", "repetition:Repetition,clip.csv")
+    assert "Repetition" in shown
+    assert "CLIPScore" in shown
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("no_such_module:Repetition", "module no_such_module can't be imported: ModuleNotFoundError"),
+        ("repetition:Other", "repetition has no metric class Other (metrics: Repetition)"),
+        ("repetition:Repetition(x=1)", "Repetition has no option 'x'; its options are longest"),
+        ("clip.csv(table=1)", "Given scores has no option 'table'; its options are lower"),
+        ("missing.csv", "missing.csv"),
+    ],
+)
+def test_errors(files: Path, metric: str, message: str) -> None:
+    assert message in refusal("score", "references.json", "a.json", "--metrics", metric)
