@@ -30,7 +30,7 @@ from capeval_server.annotation.task_types import TASKS
 # Common modules of the studies; their public names are documented with the package.
 PARTS = re.compile(
     r"^(compute|options|command|abstract50s|agreement|counts|curves|figure|halves|intervals|judgments|observations"
-    r"|pairs|system_wins|system_words|tagging|word_classes)$|report$"
+    r"|pairs|system_wins|system_words|tagging|word_classes)$|(report|parts|tables|figures)$"
 )
 
 

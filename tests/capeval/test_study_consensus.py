@@ -412,7 +412,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
 
 
 def test_curves_have_a_panel_a_class() -> None:
-    from capeval.studies.consensus.report import accuracy_curves
+    from capeval.studies.consensus.figures import accuracy_curves
 
     scorer = PairScorer(PAIRS, [ComparedMetric(metric=RougeN(n=1), stem=True)])
     curves = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2, 1)))

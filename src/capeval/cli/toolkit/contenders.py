@@ -44,12 +44,13 @@ def select_contenders(
     from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, list_contenders
     from capeval.studies.shared.words import validate_contenders
 
+    # One by one, since a study can compare variants of a metric, with scores of the same name.
     if not values:
         contenders = tuple(PAPER_CONTENDERS if default is None else default)
-        build_resources([contender.metric for contender in contenders])
+        for contender in contenders:
+            build_resources([contender.metric])
         return contenders
     names = [name.strip() for value in values for name in split_metrics(value)]
-    # One by one, since a study can compare variants of a metric.
     contenders = list_contenders([metric for name in names for metric in prepare_metrics([name])])
     validate_contenders(contenders)
     for note in list_alias_notes(names):

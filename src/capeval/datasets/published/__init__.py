@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-__all__ = [
-    "ABSTRACT50S_ACCURACY",
-    "COCO_HUMAN",
-    "RANK_CORRELATION",
-    "UNIQUE_NGRAMS",
-    "Published",
-]
+__all__ = ["COCO_HUMAN", "UNIQUE_NGRAMS", "Published"]
 
 _Values = TypeVar("_Values")
 
@@ -52,22 +46,3 @@ UNIQUE_NGRAMS: Published[Mapping[str, tuple[int, ...]]] = Published(
     source="Agrawal et al. 2019, nocaps, Table 1",
 )
 """Unique 1-grams to 4-grams in samples of 4,500 images with 5 captions each, by dataset."""
-
-ABSTRACT50S_ACCURACY: Published[Mapping[str, Mapping[str, float]]] = Published(
-    values=MappingProxyType(
-        {
-            "BLEU-4": {"HC": 65.5, "HI": 93.0},
-            "ROUGE-1": {"HC": 71.5, "HI": 91.0},
-            "METEOR": {"HC": 69.5, "HI": 94.0},
-            "CIDEr-2015": {"HC": 71.5, "HI": 96.0},
-        }
-    ),
-    source="Vedantam et al. 2015, CIDEr, Table 1 (ABSTRACT-50S)",
-)
-"""Percentage of pairs on which a metric agrees with people, by metric and class of pairs."""
-
-RANK_CORRELATION: Published[Mapping[tuple[str, str], float]] = Published(
-    values=MappingProxyType({("CIDEr-2015", "CIDEr-D"): 0.94}),
-    source="Vedantam et al. 2015, CIDEr, section 8",
-)
-"""Spearman's rho between the scores of references by two metrics."""

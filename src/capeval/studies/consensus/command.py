@@ -97,7 +97,7 @@ def run(
     To resume an interrupted run, start it again with the same --checkpoint.
     """
     from capeval.cli.toolkit.contenders import select_contenders
-    from capeval.studies.consensus.pair_report import render_pairs
+    from capeval.studies.consensus.pair_tables import render_pairs
     from capeval.studies.consensus.report import report
 
     options = replace(options, counts=tuple(sorted(set(options.counts))))

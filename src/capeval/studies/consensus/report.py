@@ -5,29 +5,26 @@ They correspond to Table 1 and Figures 3 and 4 of the CIDEr paper.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from capeval.datasets.published.cider import load_cider_accuracy
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
-from capeval.studies.consensus.pair_report import build_pair_table, build_test_table
+from capeval.studies.consensus.figures import accuracy_curves, list_systems, win_bars
+from capeval.studies.consensus.pair_tables import build_pair_table, build_test_table
 from capeval.studies.judging.report import create_alpha_cell
 from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
 from capeval.studies.shared.system_intervals import build_interval_cell, list_interval_notes
 from capeval.studies.shared.ties import TieRules
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["accuracy_curves", "report", "win_bars"]
+__all__ = ["report"]
 
 _NO_VOTES = (
     "Consensus: the file has one preferred caption per pair, and its publishers decided ties by coin tosses,"
@@ -187,17 +184,13 @@ def _build_win_table(wins: Mapping[str, SystemWins], judgment: str, *notes: str)
         )
         for name, won in wins.items()
     )
-    systems = _list_systems(wins)
+    systems = list_systems(wins)
     found = [won.correlation for won in wins.values() if won.correlation is not None]
     return Grid(
         columns=("Chosen by", *systems, f"Pearson with {judgment}"),
         rows=rows,
         notes=(*notes, "A tie, of a metric or of people, is half a win.", *list_interval_notes(found)),
     )
-
-
-def _list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
-    return [f"System {system}" for system in next(iter(wins.values())).fractions]
 
 
 def _build_curve_table(
@@ -219,105 +212,3 @@ def _build_curve_table(
             rows.append((*start, *cells, *_build_rule_cells(rules)))
     names = next(iter(curves.values()))
     return Grid(columns=("Class", "Pairs", "References", *names, *_RULES), rows=tuple(rows))
-
-
-def accuracy_curves(
-    curves: Mapping[str, Mapping[str, Sequence[AccuracyOverDraws]]], counts: Sequence[int]
-) -> Figure:
-    """Plot the accuracy of each metric, one panel per class of pairs and one for all.
-
-    Bands are the intervals over pairs. Bars are the lowest and highest draw of the references.
-
-    Args:
-        curves: Class to metric to the accuracy for each of `counts`.
-        counts: The numbers of references.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import STYLE
-
-    with mpl.rc_context(STYLE):
-        # One more place than panels, for the legend.
-        columns = math.ceil(math.sqrt(len(curves) + 1))
-        rows = math.ceil((len(curves) + 1) / columns)
-        figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for panel, (kind, metrics) in zip(panels, curves.items(), strict=False):
-            pairs = next(iter(metrics.values()))[0].pairs
-            _draw_curves(panel, metrics, counts)
-            panel.set_title(f"{'All' if kind == 'all' else kind} ({pairs:,} pairs)", loc="left")
-            panel.set_xlabel("References")
-            panel.set_ylabel("Accuracy (%)")
-        for panel in panels[len(curves) :]:
-            panel.set_axis_off()
-        panels[len(curves)].legend(
-            *panels[0].get_legend_handles_labels(),
-            frameon=False,
-            loc="upper left",
-            title="bands: 95 % interval over pairs\nbars: lowest and highest draw",
-            alignment="left",
-        )
-        return figure
-
-
-def _draw_curves(
-    panel: Axes, metrics: Mapping[str, Sequence[AccuracyOverDraws]], counts: Sequence[int]
-) -> None:
-    from capeval.report.figures import COLORS
-
-    for place, (name, points) in enumerate(metrics.items()):
-        color = COLORS[place % len(COLORS)]
-        means = np.array([100 * one.mean for one in points])
-        low, high = np.array([[100 * one.low, 100 * one.high] for one in points]).T
-        ends = np.array([[100 * one.lowest, 100 * one.highest] for one in points])
-        panel.fill_between(counts, low, high, color=color, alpha=0.06, linewidth=0)
-        # Rounding can move an end to the other side of the mean, and matplotlib rejects negative lengths.
-        bars = np.abs(ends - means[:, None]).T
-        panel.errorbar(counts, means, bars, color=color, label=name, marker=".", elinewidth=0.8, capsize=1.5)
-    panel.set_xscale("log")
-    places = _select_ticks(counts)
-    panel.set_xticks(places, [str(count) for count in places])
-    panel.minorticks_off()
-
-
-def _select_ticks(counts: Sequence[int]) -> list[int]:
-    """Return the counts, without those with labels too close on a logarithmic axis."""
-    places = sorted(set(counts), reverse=True)
-    room = 0.07 * math.log(places[0] / places[-1])
-    spaced = places[:1]
-    for count in places[1:]:
-        if math.log(spaced[-1] / count) >= room:
-            spaced.append(count)
-    return spaced
-
-
-def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
-    """Plot the fraction of wins: one group per system, one bar per judgment or metric.
-
-    Args:
-        wins: The fraction of wins of each system, by judgment or metric.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import COLORS, STYLE
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-        panel = figure.subplots()
-        systems = _list_systems(wins)
-        places, width = np.arange(len(systems)), 0.8 / len(wins)
-        for turn, (name, won) in enumerate(wins.items()):
-            offset = (turn - (len(wins) - 1) / 2) * width
-            color = COLORS[turn % len(COLORS)]
-            # Colors repeat after eight bars; hatching distinguishes the repeated ones.
-            hatch = "//" if turn >= len(COLORS) else None
-            values = list(won.fractions.values())
-            panel.bar(places + offset, values, width, color=color, label=name, hatch=hatch)
-        panel.axhline(0.5, color="#888888", linewidth=0.8, linestyle=":")
-        panel.set_xticks(places, systems)
-        panel.set_ylabel("Fraction of wins")
-        panel.set_title("Fraction of wins against the other systems", loc="left")
-        panel.legend(frameon=False, ncols=3)
-        return figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
-from capeval.datasets.published import RANK_CORRELATION
+from capeval.datasets.published.cider import load_cider_text
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.ranking import RankCorrelation, Ranking, ranked, ranks
@@ -48,12 +48,13 @@ def report(
 
 
 def _build_correlation_table(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Grid:
+    printed = {name: float(value) for (part, name), value in load_cider_text().items() if part == "Section 8"}
     rows = tuple(
         (
             Cell(value=f"{first}, {second}"),
             Cell(value=rho.mean, low=rho.low, high=rho.high) if rho.images > 1 else Cell(value=rho.mean),
             Cell(value=rho.all_references),
-            Cell(value=RANK_CORRELATION.values.get((first, second)), digits=2),
+            Cell(value=printed.get(f"{first} and {second}"), digits=2),
         )
         for (first, second), rho in correlations.items()
     )

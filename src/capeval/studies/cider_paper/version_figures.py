@@ -1,0 +1,46 @@
+"""Figures 11 and 12 of the CIDEr paper: curves of all versions of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from capeval.studies.cider_paper.compute import Curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_versions"]
+
+_FAMILIES = ("BLEU", "ROUGE", "CIDEr")
+_MARKERS = "os^Dvx*P"
+
+
+def draw_versions(curves: Curves, counts: Sequence[int]) -> Figure:
+    """Plot the accuracy on all pairs of each version, one panel with a legend per family of metrics.
+
+    Args:
+        curves: Class to metric to the accuracy for each of `counts`.
+        counts: The numbers of references.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLORS, STYLE
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 4.6), layout="constrained")
+        panels = figure.subplots(1, len(_FAMILIES))
+        for panel, family in zip(panels, _FAMILIES, strict=True):
+            names = [name for name in curves["all"] if name.startswith(family)]
+            for name, color, marker in zip(names, COLORS, _MARKERS, strict=False):
+                means = [100 * point.mean for point in curves["all"][name]]
+                panel.plot(counts, means, color=color, marker=marker, markersize=4, linewidth=1, label=name)
+            panel.set_xscale("log")
+            panel.set_xticks(counts, [str(count) for count in counts])
+            panel.minorticks_off()
+            panel.set_title(family, loc="left")
+            panel.set_xlabel("References")
+            panel.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+        panels[0].set_ylabel("Accuracy (%)")
+        return figure
