@@ -146,8 +146,10 @@ def test_comparisons_have_the_p_values_of_the_command(forty: Forty) -> None:
     p_values = {row["p_value"] for row in forty.compare_stored("ann", "bob").values()}
     assert len(p_values) > 20
     page = read_page(forty, "ann", "bob")
-    assert f"{RANDOMIZATION} (1,000 samples, seed 0); the smallest possible is 0.001." in page
-    assert f"exact {RANDOMIZATION}; the smallest possible is 0.002." in page
+    drawn = f"p-value: {RANDOMIZATION} (1,000 samples, seed 0); the smallest possible is 0.001."
+    exact = f"p-value: exact {RANDOMIZATION}; the smallest possible is 0.002."
+    assert f"<li>all, things: {drawn}</li>" in page
+    assert f"<li>animals: {exact}</li>" in page
     assert "bootstrap</code>" not in page
     shown = re.findall(r'<td class="number">([<&lt;\d.]+)(?: <span title="does not differ|</td>)', page)
     for row in forty.compare_stored("ann", "bob").values():

@@ -64,7 +64,7 @@ class ComparedSet:
         references: The reference set.
         rows: The comparison of each score.
         p_values: The text of each row's p-value.
-        tests: Sentences on the tests of the rows.
+        tests: The sentence on each row's test.
     """
 
     references: ReferenceSet
@@ -114,7 +114,7 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
                 references=references,
                 rows=list(compared_rows),
                 p_values=list(p_values),
-                tests=list(dict.fromkeys(tests)),
+                tests=list(tests),
             )
             sets.append(found_set)
     return sets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.scoring.comparisons import Method
-from capeval.scoring.significance import BootstrapScore, Comparison, difference
+from capeval.scoring.significance import BootstrapScore, Comparison, SwapSums, difference
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.submissions.models import Score, SwappedStatistics
 from capeval_server.submissions.scoring.score_arrays import samples_of, swaps_of
@@ -45,6 +46,11 @@ class StoredScore:
     resampled: BootstrapScore
     sums: SwappedStatistics | None
     metric: str
+
+    @cached_property
+    def swaps(self) -> SwapSums | None:
+        """The sums as arrays, unpacked once; None if they are not stored."""
+        return None if self.sums is None else swaps_of(self.sums, self.metric)
 
 
 # Tests of pairs of scores by their keys. The arrays of a score never change: a new score has a new key.
@@ -127,9 +133,8 @@ def compare_stored(first: StoredScore | None, second: StoredScore | None) -> Com
     if first is None or second is None:
         return None
     swaps = None
-    if first.sums is not None and second.sums is not None:
-        found = swaps_of(first.sums, first.metric), swaps_of(second.sums, second.metric)
-        swaps = (found[0], found[1]) if found[0] is not None and found[1] is not None else None
+    if first.swaps is not None and second.swaps is not None:
+        swaps = first.swaps, second.swaps
     try:
         return difference(first.resampled, second.resampled, swaps=swaps)
     except MismatchError:

@@ -50,7 +50,7 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
         "other": other,
         "sets": [(one, _build_rows(one)) for one in sets],
         "rounded": not full and any(not one.references.public for one in sets),
-        "tests": list(dict.fromkeys(test for one in sets for test in one.tests)),
+        "tests": _list_tests(sets),
         "uses_bootstrap": any(row.test == "bootstrap" for one in sets for row in one.rows),
         "width": _PLOT_WIDTH,
     }
@@ -73,6 +73,17 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
         scored = query.filter(state=Submission.State.SCORED).exclude(pk=submission.pk)
         found |= {one.pk: one for one in scored.order_by("-created")[:_MOST_OFFERED]}
     return list(found.values())
+
+
+def _list_tests(sets: list[ComparedSet]) -> list[str]:
+    """Return the sentences on tests; if they differ, each with the names of its subsets."""
+    found: dict[str, dict[str, None]] = {}
+    for one in sets:
+        for row, test in zip(one.rows, one.tests, strict=True):
+            found.setdefault(test, {})[row.subset or "all"] = None
+    if len(found) == 1:
+        return list(found)
+    return [f"{', '.join(subsets)}: {test}" for test, subsets in found.items()]
 
 
 def _build_rows(part: ComparedSet) -> list[dict[str, Any]]:
