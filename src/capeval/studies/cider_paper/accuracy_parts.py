@@ -24,11 +24,14 @@ from capeval.studies.cider_paper.published_parts import (
 from capeval.studies.cider_paper.version_figures import draw_versions
 from capeval.studies.consensus import ConsensusStudy
 from capeval.studies.consensus.figures import accuracy_curves
+from capeval.studies.shared.accuracy import compute_accuracy_by_class
 from capeval.studies.shared.papers import PaperClaim, PaperPart, PaperValue
+from capeval.studies.shared.ties import TieRules, Ties
 
 __all__ = ["list_curve_parts", "report_pairwise", "report_pilot", "report_table"]
 
 _SHOWN = ("BLEU-1", "BLEU-4", "ROUGE-1", "ROUGE-L", "METEOR", "CIDEr-2015")
+_TIES: tuple[Ties, ...] = ("wrong", "half", "first")
 _VERSIONS = ("CIDEr-2015", "CIDEr-2015 max", "CIDEr-2015 exp", "CIDEr-2015 no idf")
 _OTHER_TOOLS = (
     "The paper does not publish the code of its BLEU and ROUGE, nor how it treats ties and punctuation."
@@ -56,7 +59,24 @@ def report_table(pascal: ConsensusStudy | None, abstract: ConsensusStudy | None)
         values=tuple(values),
         claims=tuple(claim for claim in claims if claim is not None),
         reason=reason if pascal or abstract else "",
+        tables={} if pascal is None else {"table-1-ties": _build_tie_rules(pascal)},
     )
+
+
+def _build_tie_rules(study: ConsensusStudy) -> Grid:
+    """Return the accuracies on PASCAL-50S by the rule for a metric's ties."""
+    judged = study.judged
+    rows: list[tuple[Cell, ...]] = []
+    for metric in load_cider_accuracy("PASCAL-50S"):
+        for ties in _TIES:
+            found = compute_accuracy_by_class(
+                judged.differences[metric], judged.truth, judged.kinds, TieRules(ties=ties)
+            )
+            numbers = (Cell(value=100 * each.value, digits=1) for each in found.values())
+            rows.append((Cell(value=metric), Cell(value=ties), *numbers))
+    kinds = next(iter(study.accuracy["consensus"].values()))
+    classes = ("All pairs" if kind == "all" else kind for kind in kinds)
+    return Grid(columns=("Metric on PASCAL-50S", "Ties count as", *classes), rows=tuple(rows))
 
 
 def _claim_best(dataset: str, study: ConsensusStudy | None, kind: str) -> PaperClaim | None:
@@ -167,8 +187,8 @@ def _report_curve(
         title=title,
         values=(build_value(name, best, last["CIDEr-2015"]), *drawn),
         claims=claims,
-        reason="A tie of a metric counts as wrong. With fewer than 48, references are drawn at random; the"
-        " tolerance is the distance of the farthest draw.",
+        reason="A tie of a metric counts as wrong; Table 1 shows the effect of other rules. With fewer than"
+        " 48, references are drawn at random; the tolerance is the distance of the farthest draw.",
         tables={key: _build_curve_grid(shown, COUNTS)},
         figures={key: partial(accuracy_curves, shown, COUNTS)},
     )

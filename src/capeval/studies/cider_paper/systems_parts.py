@@ -17,9 +17,8 @@ from capeval.studies.shared.system_intervals import build_interval_cell, compute
 
 __all__ = ["report_flickr8k", "report_humans", "report_sentences", "report_wins"]
 
-# The file numbers the systems. Their outputs identify the first three; the other two are Video and Video+.
-_MIDGE, _BABYTALK, _STORY = "1", "2", "3"
-_VIDEO = ("4", "5")
+# The systems by their numbers in the file: Figure 10 prints their outputs for image 2008_001461.jpg.
+_NAMES = {"1": "Midge", "2": "Babytalk", "3": "Story", "4": "Video", "5": "Video+"}
 _CLAIMS = (
     "People: Midge has the best consensus, then Babytalk; Story is the lowest",
     "CIDEr: Midge has the best consensus, then Babytalk; Story is the lowest",
@@ -53,14 +52,14 @@ def report_wins(results: PascalResults | None) -> PaperPart:
     drawn = [pearson(each, people) for each in results.crossed.draws]
     reach = max(abs(each - pearson(crossed, people)) for each in drawn)
     shown = {
-        "people": SystemWins(fractions=people, correlation=None),
-        "CIDEr-2015": SystemWins(fractions=crossed, correlation=None),
+        "people": SystemWins(fractions=_rename(people), correlation=None),
+        "CIDEr-2015": SystemWins(fractions=_rename(crossed), correlation=None),
     }
     return PaperPart(
         name=name,
         title=title,
         values=(build_value(name, quantity, pearson(crossed, people), tolerance=max(reach, 0.005)),),
-        claims=_claim_order(people, crossed) if set(people) == {_MIDGE, _BABYTALK, _STORY, *_VIDEO} else (),
+        claims=_claim_order(_rename(people), _rename(crossed)) if set(people) == set(_NAMES) else (),
         reason=_describe_crossing(results.crossed),
         tables={"figure-4": _build_wins(designs, results)},
         figures={"figure-4": partial(win_bars, shown)},
@@ -73,8 +72,14 @@ def _describe_crossing(crossed: CrossedWins) -> str:
         f" drawn, and all systems meet on each with {crossed.references} references. People's votes in this"
         " design are not published, so the fractions by people are those on the pairs of PASCAL-50S, with"
         " equal weights of all opponents. The tolerance is the distance of the farthest draw. A correlation"
-        " of five systems has a wide interval."
+        " of five systems has a wide interval. The file numbers the systems; the outputs in Figure 10"
+        " identify them."
     )
+
+
+def _rename(fractions: Mapping[str, float]) -> dict[str, float]:
+    """Return fractions of wins by the names of the systems."""
+    return {_NAMES.get(system, f"System {system}"): fraction for system, fraction in fractions.items()}
 
 
 def _list_designs(results: PascalResults) -> dict[str, Mapping[str, float]]:
@@ -106,7 +111,7 @@ def _build_wins(designs: Mapping[str, Mapping[str, float]], results: PascalResul
             found = compute_system_interval("Pearson", pearson(fractions, people), len(people))
             cells.append(build_interval_cell(found))
         rows.append(tuple(cells))
-    columns = ("Chosen by", *(f"System {system}" for system in raw), "Pearson with people")
+    columns = ("Chosen by", *_rename(raw), "Pearson with people")
     return Grid(columns=columns, rows=tuple(rows))
 
 
@@ -114,12 +119,11 @@ def _claim_order(people: Mapping[str, float], metric: Mapping[str, float]) -> tu
     claims = []
     for text, fractions in zip(_CLAIMS, (people, metric), strict=False):
         ranked = sorted(fractions, key=fractions.__getitem__, reverse=True)
-        is_met = [*ranked[:2], ranked[-1]] == [_MIDGE, _BABYTALK, _STORY]
-        evidence = join_numbers({f"system {name}": fractions[name] for name in ranked}, 2)
+        is_met = [*ranked[:2], ranked[-1]] == ["Midge", "Babytalk", "Story"]
+        evidence = join_numbers({name: fractions[name] for name in ranked}, 2)
         claims.append(PaperClaim(text=text, evidence=evidence, is_met=is_met))
-    one, other = _VIDEO
-    gaps = {"people": people[one] - people[other], "CIDEr": metric[one] - metric[other]}
-    evidence = f"system {one} minus system {other}: " + join_numbers(gaps, 2)
+    gaps = {label: each["Video"] - each["Video+"] for label, each in (("people", people), ("CIDEr", metric))}
+    evidence = "Video minus Video+: " + join_numbers(gaps, 2)
     is_met = gaps["people"] * gaps["CIDEr"] < 0
     return (*claims, PaperClaim(text=_CLAIMS[2], evidence=evidence, is_met=is_met))
 

@@ -92,7 +92,7 @@ def run(
     The folder contains the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON files may be
     gzipped. If pascal50S.mat is also there, the references are the paper's 48 sentences instead of five. With
-    or --pair-votes, the folder contains pairs.csv and triplets.csv of your plan.
+    --votes or --pair-votes, the folder contains pairs.csv and triplets.csv of your plan.
 
     To resume an interrupted run, start it again with the same --checkpoint.
     """

@@ -19,8 +19,9 @@ __all__ = ["accuracy_curves", "list_systems", "win_bars"]
 
 
 def list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
-    """Return the labels of the systems."""
-    return [f"System {system}" for system in next(iter(wins.values())).fractions]
+    """Return the labels of the systems: their names, or `System 1` and so on for numbers."""
+    systems = next(iter(wins.values())).fractions
+    return [f"System {system}" if system.isdecimal() else system for system in systems]
 
 
 def accuracy_curves(
