@@ -39,8 +39,8 @@ def test_score_warns_once_and_scores_the_other_images(files: Path) -> None:
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(WARNING)
     assert line.endswith(
-        "raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800, or parse each sentence"
-        " separately with SPICE(text=sentences)"
+        "raise the limit with --spice-longest N (Python: Spice(longest=N)), at most 800, or parse each"
+        " sentence separately with SPICE(text=sentences)"
     )
     assert "image 2 is not scored by SPICE or SPIDEr" in done.stdout.decode()
     written = json.loads(run(*command, *LIMIT, "-f", "json").stdout)
