@@ -44,7 +44,7 @@ def rows_of(grid: Grid) -> list[dict[str, Cell]]:
 )
 def test_partitions_have_the_images_of_a_split(split: str, total: int) -> None:
     assert total in {sum(sizes) for sizes in PARTITIONS}, split
-    assert {row.partition for name in ("val", "test") for row in load_nocaps(name)} <= set(PARTITIONS)  # type: ignore[arg-type]
+    assert {row.partition for name in ("val", "test") for row in load_nocaps(name)} <= set(PARTITIONS)
 
 
 def test_other_domains_are_an_own_partition() -> None:

@@ -346,6 +346,20 @@ class MeanMetric(Metric):
     """Base class of metrics with the mean over images as the corpus score.
 
     A row of statistics contains the scores, then a 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from dataclasses import dataclass
+        >>> from capeval import evaluate
+        >>> from capeval.metrics import MeanMetric
+        >>> @dataclass(frozen=True, kw_only=True)
+        ... class Length(MeanMetric):
+        ...     family = "Length"
+        ...
+        ...     def kernel(self, references):
+        ...         return lambda captions: np.array([[len(text.split()), 1.0] for text in captions.texts()])
+        >>> evaluate({1: ["A dog."], 2: ["Cats."]}, {1: "A dog runs.", 2: "Two cats."}, [Length()]).corpus
+        {'Length': 2.5}
     """
 
     @property

@@ -125,6 +125,14 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
         FormatError: A column is missing, a score is not a finite number, or a caption occurs twice with
             different scores.
         OSError: The file can't be read.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.metrics.given_scores import load_given_scores
+        >>> file = Path("clip.csv")
+        >>> _ = file.write_text("image_id,caption,CLIPScore\\n1,a dog,0.8\\n")
+        >>> load_given_scores(file).names
+        ('CLIPScore',)
     """
     with add_path_to_errors(file):
         header, body = read_table(file)

@@ -56,7 +56,7 @@ def test_all_sentences_are_used_if_they_are_there(pascal: Path) -> None:
     assert "CIDEr-2015 (paper)" in shown
     assert "Balanced wins" in shown
     add_sentences(pascal, "y.jpg")
-    with pytest.raises(MismatchError, match="image .x.jpg. is without sentences in pascal50S.mat"):
+    with pytest.raises(MismatchError, match=r"image .x\.jpg. is without sentences in pascal50S\.mat"):
         study("consensus", pascal)
 
 
