@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capeval.datasets.building import build_dataset, load_plans
+from capeval.datasets.flickr8k import load_flickr8k_expert
 from capeval.datasets.nocaps import load_captions, load_domains
 from capeval.datasets.open_images import load_boxes
 from capeval.datasets.selection import choose_images, compare_selection
@@ -17,6 +18,7 @@ from capeval.formats.judgments.plans import Plan, get_plan_paths, load_plan, loa
 from capeval.formats.judgments.ratings import load_ratings
 from capeval.report.study_report import StudyReport
 from capeval.studies import (
+    cider_paper,
     coco_paper,
     consensus,
     correlation,
@@ -34,6 +36,7 @@ from capeval.studies import (
 )
 from capeval.studies.build.report import split_table
 from capeval.studies.choose.report import report as report_choice
+from capeval.studies.cider_paper.report import report as report_cider_paper
 from capeval.studies.coco_paper.report import report as report_coco_paper
 from capeval.studies.consensus.report import report as report_consensus
 from capeval.studies.correlation.report import report as report_correlation
@@ -90,6 +93,11 @@ def write_files(folder: Path) -> None:
     planned = _plan(folder)
     (folder / "plan").mkdir()
     write_plan(planned, folder / "plan")
+    (folder / "flickr8k").mkdir()
+    lines = ("1.jpg#0\tA dog runs .", "2.jpg#0\tTwo cats sleep .", "3.jpg#0\tThe dog sleeps .")
+    (folder / "flickr8k" / "Flickr8k.token.txt").write_text("\n".join(lines), encoding="utf-8")
+    rows = ("1.jpg\t3.jpg#0\t3\t3\t2", "2.jpg\t3.jpg#0\t1\t2\t2", "2.jpg\t1.jpg#0\t1\t1\t1")
+    (folder / "flickr8k" / "ExpertAnnotations.txt").write_text("\n".join(rows), encoding="utf-8")
     choices = [(number, ("left", "right")[number % 2]) for number in range(len(planned.triplets))]
     _write_rows(folder / "votes.csv", [("triplet", "choice"), *choices])
 
@@ -113,6 +121,14 @@ def _words(folder: Path) -> StudyReport:
     captions = load_references(folder / "captions.json")
     study = words.study_words(captions, words.coco_word_classes())
     return report_words(study, classes="Word classes: WordNet's, of frequent words in COCO captions.")
+
+
+def _cider_paper(folder: Path) -> StudyReport:
+    captions, ratings = load_flickr8k_expert(
+        folder / "flickr8k" / "ExpertAnnotations.txt", folder / "flickr8k" / "Flickr8k.token.txt"
+    )
+    rho = cider_paper.study_paper_flickr8k(captions, ratings)
+    return report_cider_paper(None, None, rho).to_study_report()
 
 
 def _coco_paper(folder: Path) -> StudyReport:
@@ -197,6 +213,7 @@ class StudyCase:
 
 CASES: dict[str, StudyCase] = {
     "human": StudyCase(arguments=("@captions.json", "-m", "BLEU-1"), report=_human),
+    "cider-paper": StudyCase(arguments=("--flickr8k", "@flickr8k"), report=_cider_paper),
     "coco-paper": StudyCase(arguments=("@captions.json",), report=_coco_paper),
     "words": StudyCase(arguments=("@captions.json", "--tagger", "wordnet"), report=_words),
     "plan": StudyCase(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,7 +112,7 @@ class GivenScores(MeanMetric):
 
 
 def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
-    """Read scores from a CSV file with the columns `image_id`, one or more scores, and usually `caption`.
+    r"""Read scores from a CSV file with the columns `image_id`, one or more scores, and usually `caption`.
 
     With `caption`, the file contains the scores of any number of systems.
 
@@ -130,7 +129,7 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
         >>> from pathlib import Path
         >>> from capeval.metrics.given_scores import load_given_scores
         >>> file = Path("clip.csv")
-        >>> _ = file.write_text("image_id,caption,CLIPScore\\n1,a dog,0.8\\n")
+        >>> _ = file.write_text("image_id,caption,CLIPScore\n1,a dog,0.8\n")
         >>> load_given_scores(file).names
         ('CLIPScore',)
     """
@@ -150,6 +149,8 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
                 raise make_line_error(line, expected, f"other scores of image {key[0]}")
         if not table:
             raise FormatError("the file must contain at least one score", kind=FormatErrorKind.WRONG_TYPE)
+    import hashlib
+
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:8]
     return GivenScores(columns=names, table=table, source=f"{Path(file).name}-{digest}", lower=lower)
 

@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "b.json").write_text(json.dumps([{**one, "caption": "a dog"} for one in CANDIDATES]))
     (tmp_path / "captions.txt").write_text("a dog\n")
     (tmp_path / "ratings.csv").write_text("image_id,caption,rating\n1,a man,3\n2,a dog,2\n2,dogs,1\n")
-    (tmp_path / "domains.json").write_text(json.dumps({"near": [1], "far": [2]}))
+    (tmp_path / "domains.json").write_text(json.dumps({"in-domain": [1], "out-domain": [2]}))
     return tmp_path
 
 
