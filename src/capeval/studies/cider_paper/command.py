@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
-ORDER = 120
+ORDER = 210
 EXAMPLES = examples(
     "capeval study cider-paper --pascal data/pascal50s --abstract data/abstract50s --output cider-paper",
     "capeval study cider-paper --flickr8k data/flickr8k",

@@ -11,7 +11,7 @@ from capeval.cli.toolkit.study_output import CocoCaptions, Folder, write_paper_r
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
-ORDER = 110
+ORDER = 200
 EXAMPLES = examples(
     "capeval study coco-paper --output coco-paper",
     "capeval study coco-paper captions_test.json --many captions_test_many.json --human human_test.json",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
-ORDER = 114
+ORDER = 220
 EXAMPLES = examples(
     "capeval study nocaps-paper nocaps_val.json --output nocaps-paper",
     "capeval study nocaps-paper nocaps_val.json --results Up-Down=updown.json --results NBT=nbt.json",
