@@ -22,7 +22,7 @@ RULES: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("rule", RULES)
 def test_ids_in_another_form(user: User, files: Path, people: People, rule: str) -> None:
     content = json.loads((files / "references.json").read_text())
-    if rule.startswith("file names"):
+    if rule == "listed file names":
         # Names without the image's id.
         names = {row["id"]: f"{place}.jpg" for place, row in enumerate(content["images"])}
         for row in content["images"]:
