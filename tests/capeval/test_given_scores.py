@@ -55,6 +55,12 @@ def test_scores_of_one_system_are_not_those_of_another(tmp_path: Path) -> None:
         prepared.score(THEIRS)
 
 
+def test_an_empty_caption_is_a_caption(tmp_path: Path) -> None:
+    metric = load_given_scores(write(tmp_path, TEXT + "3,,0.0,0\n"))
+    assert evaluate(REFERENCES, {**OURS, 3: ""}, [metric]).per_image["CLIPScore"].tolist() == [0.9, 0.6, 0.0]
+    assert evaluate(REFERENCES, OURS, [metric]).corpus["CLIPScore"] == pytest.approx(0.6)
+
+
 def test_a_lower_score_is_better(tmp_path: Path) -> None:
     file = write(tmp_path, TEXT)
     assert evaluate(REFERENCES, OURS, [load_given_scores(file, lower=True)]).lower_is_better == {

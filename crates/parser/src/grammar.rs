@@ -43,8 +43,8 @@ pub(crate) enum Use {
     OnlyRight,
 }
 
-/// The rules of a head in their list: first the rules whose parent can only be a left child, then those whose
-/// parent can be either, then those whose parent can only be a right child.
+/// The rules of a head in their list. The parents of the first rules can only be left children, the parents of
+/// the next rules can be either child, and the parents of the last rules can only be right children.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeadRules {
     pub(crate) first: u32,
@@ -58,7 +58,7 @@ impl HeadRules {
         self.only_left == 0 && self.anywhere == 0 && self.only_right == 0
     }
 
-    /// Returns the rules whose parent is needed over a span, depending on whether it begins or ends with the
+    /// Returns the rules with parents that are needed over a span. This depends on whether it begins or ends with the
     /// sentence.
     #[inline(always)]
     pub(crate) fn range(self, at_start: bool, at_end: bool) -> Range<usize> {

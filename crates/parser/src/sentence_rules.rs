@@ -31,7 +31,7 @@ impl States {
     }
 }
 
-/// Rules with the same parent and the same right child, whose left children are heads.
+/// Rules with the same parent and the same right child, and with heads as left children.
 ///
 /// Only the best of `rule + left` matters for each pair of parent and right child, because a sum of floats
 /// does not decrease if one of its terms increases.
@@ -41,7 +41,7 @@ pub(crate) struct Group {
     pub(crate) right: u16,
 }
 
-/// A rule whose right child can cover the boundary.
+/// A rule with a right child that can cover the boundary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndRule {
     pub(crate) parent: u16,

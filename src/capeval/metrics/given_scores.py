@@ -32,8 +32,8 @@ class GivenScores(MeanMetric):
 
     Args:
         columns: The names of the scores.
-        table: The scores by image id (as text) and caption. The caption is empty if the scores do not depend
-            on it, because they are of one system.
+        table: The scores by image id (as text) and caption. The caption is None for all scores if they
+            belong to one system.
         source: The name of the file and a fingerprint, for signatures.
         lower: Whether lower scores are better.
 
@@ -48,7 +48,7 @@ class GivenScores(MeanMetric):
 
     family: ClassVar[str] = "Given scores"
     columns: tuple[str, ...] = field(metadata=NOT_AN_OPTION)
-    table: Mapping[tuple[str, str], tuple[float, ...]] = field(metadata=NOT_AN_OPTION, repr=False)
+    table: Mapping[tuple[str, str | None], tuple[float, ...]] = field(metadata=NOT_AN_OPTION, repr=False)
     source: str = field(metadata=NOT_AN_OPTION)
     lower: bool = False
 
@@ -77,7 +77,7 @@ class GivenScores(MeanMetric):
         Raises:
             MismatchError: The function is called with captions that have no score.
         """
-        by_caption = all(caption for _, caption in self.table)
+        by_caption = all(caption is not None for _, caption in self.table)
         captions_of: dict[str, str] = {}
 
         def find(candidates: TokenizedCandidates) -> FloatArray:
@@ -85,14 +85,16 @@ class GivenScores(MeanMetric):
             captions = candidates.captions()
             if not by_caption:
                 self._check_one_system(captions_of, images, captions)
-                captions = [""] * len(images)
-            keys = list(zip(images, captions, strict=True))
+            keys = [
+                (image, caption if by_caption else None)
+                for image, caption in zip(images, captions, strict=True)
+            ]
             self._check_complete(keys, candidates.image_ids)
             return np.array([(*self.table[key], 1.0) for key in keys]).reshape(-1, len(self.columns) + 1)
 
         return find
 
-    def _check_complete(self, keys: Sequence[tuple[str, str]], images: Sequence[ImageId]) -> None:
+    def _check_complete(self, keys: Sequence[tuple[str, str | None]], images: Sequence[ImageId]) -> None:
         missing = [image for key, image in zip(keys, images, strict=True) if key not in self.table]
         if missing:
             raise MismatchError(
@@ -140,9 +142,9 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
         if _IMAGE not in places or not names:
             message = f"the columns must be {_IMAGE!r}, {_CAPTION!r} and scores (got {', '.join(header)})"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
-        table: dict[tuple[str, str], tuple[float, ...]] = {}
+        table: dict[tuple[str, str | None], tuple[float, ...]] = {}
         for line, row in body:
-            key = (row[places[_IMAGE]], row[places[_CAPTION]] if _CAPTION in places else "")
+            key = (row[places[_IMAGE]], row[places[_CAPTION]] if _CAPTION in places else None)
             scores = tuple(_parse_score(line, name, row[places[name]]) for name in names)
             if table.setdefault(key, scores) != scores:
                 expected = "the scores of an earlier line with the same image and caption"

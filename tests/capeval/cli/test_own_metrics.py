@@ -86,6 +86,7 @@ def test_compare(files: Path) -> None:
         ("no_such_module:Repetition", "module no_such_module can't be imported: ModuleNotFoundError"),
         ("repetition:Other", "repetition has no metric class Other (metrics: 'Repetition')"),
         ("repetition:Repetition(x=1)", "Repetition has no option 'x'; its options are longest"),
+        ("capeval.metrics.given_scores:GivenScores", "GivenScores can't be created from text"),
         ("clip.csv(table=1)", "Given scores has no option 'table'; its options are lower"),
         ("missing.csv", "missing.csv"),
     ],

@@ -12,6 +12,7 @@ from scipy.io import savemat
 from capeval.cli.app import app
 from capeval.errors import CapevalError, FormatError, MismatchError, OptionError, ResourceError
 from capeval.metrics import meteor
+from tests.capeval.cli.pascal_files import write_pascal
 
 RUN = CliRunner()
 REFERENCES = {
@@ -49,21 +50,7 @@ def abstract(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pascal(tmp_path: Path) -> Path:
-    rows = [("HC", 6, 6), ("HI", 6, 7), ("HM", 6, 1), ("MM", 1, 2), ("MM", 3, 2), ("MM", 1, 3)]
-    texts = [(f"a dog {n}", f"two cats {n}") for n in range(len(rows))]
-    content = {
-        "new_input": [{"name": "x.jpg", "sent1": one, "sent2": two} for one, two in texts],
-        "new_data": [[one, two] for _, one, two in rows],
-        "category": [("HC", "HI", "HM", "MM").index(kind) + 1 for kind, _, _ in rows],
-        "result": [{"result": [1] * n + [-1] * (11 - n)} for n in (11, 10, 9, 8, 7, 3)],
-    }
-    savemat(tmp_path / "pair_pascal.mat", content)
-    preferences: dict[str, list[object]] = {}
-    for n, ((kind, _, _), captions) in enumerate(zip(rows, texts, strict=True)):
-        entry = {"image": "x.jpg", "captions": captions, "label": n % 2, "references": ["a dog", "cats"]}
-        preferences.setdefault(kind, []).append(entry)
-    (tmp_path / "pascal_50s_5refs.json").write_text(json.dumps(preferences), encoding="utf-8")
-    return tmp_path
+    return write_pascal(tmp_path)
 
 
 def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:

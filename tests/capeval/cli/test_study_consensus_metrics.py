@@ -1,7 +1,6 @@
 """`capeval study consensus`: metrics with options, all sentences of PASCAL-50S, files about pairs."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.io import savemat
 
 from capeval.cli.app import app
 from capeval.errors import MismatchError, OptionError
+from tests.capeval.cli.pascal_files import write_pascal
 
 RUN = CliRunner()
 
@@ -24,21 +24,7 @@ def study(*arguments: object) -> str:
 
 @pytest.fixture
 def pascal(tmp_path: Path) -> Path:
-    kinds = [("HC", 6, 6), ("HI", 6, 7), ("HM", 6, 1), ("MM", 1, 2), ("MM", 3, 2), ("MM", 1, 3)]
-    texts = [(f"a dog {n}", f"two cats {n}") for n in range(len(kinds))]
-    content = {
-        "new_input": [{"name": "x.jpg", "sent1": one, "sent2": two} for one, two in texts],
-        "new_data": [[one, two] for _, one, two in kinds],
-        "category": [("HC", "HI", "HM", "MM").index(kind) + 1 for kind, _, _ in kinds],
-        "result": [{"result": [1] * n + [-1] * (11 - n)} for n in (11, 10, 9, 8, 7, 3)],
-    }
-    savemat(tmp_path / "pair_pascal.mat", content)
-    preferences: dict[str, list[object]] = {}
-    for n, ((kind, _, _), captions) in enumerate(zip(kinds, texts, strict=True)):
-        entry = {"image": "x.jpg", "captions": captions, "label": n % 2, "references": ["a dog", "cats"]}
-        preferences.setdefault(kind, []).append(entry)
-    (tmp_path / "pascal_50s_5refs.json").write_text(json.dumps(preferences), encoding="utf-8")
-    return tmp_path
+    return write_pascal(tmp_path)
 
 
 def add_sentences(folder: Path, name: str = "x.jpg") -> None:
@@ -92,3 +78,11 @@ def test_metrics_have_options(pascal: Path) -> None:
 def test_invalid_metrics_are_named(pascal: Path, metrics: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         study("consensus", pascal, "--metrics", metrics)
+
+
+def test_metrics_of_the_users_modules(pascal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_module.py").write_text(
+        "from capeval import RougeL\n\n\nclass Own(RougeL):\n    family = 'Own'\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert "Own" in study("consensus", pascal, "--metrics", "own_module:Own,ROUGE-L")

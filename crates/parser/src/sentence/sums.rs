@@ -37,7 +37,7 @@ fn repeat(mask: Mask) -> Masks {
 pub(crate) struct Children<const T: usize> {
     first: usize,
     masks: Vec<Masks>,
-    /// The masks of the previous use, whose scores are in the table.
+    /// The masks of the previous use. The table contains their scores.
     before: Vec<Masks>,
     scores: Vec<[Lanes; T]>,
 }

@@ -38,6 +38,7 @@ def select_contenders(
         OptionError: A metric is unknown, has an invalid option, occurs twice, or reads untokenized captions.
         ResourceError: The source of a resource is missing or damaged.
     """
+    from capeval.cli.toolkit.imported_metrics import find_metric
     from capeval.cli.toolkit.resource_setup import build_resources, prepare_metrics
     from capeval.metrics.options import split_metrics
     from capeval.metrics.registry import list_alias_notes
@@ -51,7 +52,9 @@ def select_contenders(
             build_resources([contender.metric])
         return contenders
     names = [name.strip() for value in values for name in split_metrics(value)]
-    contenders = list_contenders([metric for name in names for metric in prepare_metrics([name])])
+    contenders = list_contenders(
+        [metric for name in names for metric in prepare_metrics([find_metric(name)])]
+    )
     validate_contenders(contenders)
     for note in list_alias_notes(names):
         print(f"capeval: note: {note}", file=sys.stderr)

@@ -35,7 +35,10 @@ def find_metric(text: str) -> str | Metric:
         return text
     _, options = split_options(text)
     found = _get_class(import_user_module(module, f"--metrics {base}"), name, base)
-    return found(**(parse_options(found, options) if options else {}))
+    try:
+        return found(**(parse_options(found, options) if options else {}))
+    except TypeError as error:
+        raise OptionError(f"--metrics {text}: {name} can't be created from text: {error}") from error
 
 
 def _get_class(module: ModuleType, name: str, text: str) -> type[Metric]:
