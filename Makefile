@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -144,11 +144,16 @@ PYTHON := python
 test-platform: ## Test a wheel for this system and this Python in an empty environment (build/platform)
 	@$(PYTHON) scripts/test_platform.py
 
+# The comparisons with the reference come first, and the simulations of the statistics last.
 conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare results on all real data with the reference, and test many random examples
-	$(BIN)/pytest -m conformance -raP
+	$(BIN)/pytest -m conformance -raP tests/conformance
+	$(BIN)/python -m tests.conformance.spice.parser
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
-	@$(BIN)/python -m tests.conformance.spice.parser
+	$(BIN)/pytest -m conformance -raP --ignore=tests/conformance --ignore=tests/server
+
+endurance: $(VENV)/.native-release ## Run the server's longest tests: 1,000 kills, and robots that answer 10,000 items
+	$(BIN)/pytest -m conformance -raP tests/server
 
 CAPTIONS := 2000
 SEED := 1
