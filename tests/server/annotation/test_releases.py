@@ -222,6 +222,24 @@ def submit(challenge: Challenge, images: list[int]) -> Submission:
     return Submission.objects.get(pk=sent.json()["id"])
 
 
+def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
+    campaign = filled(items=4, answers=4)
+    plans = tmp_path / "plans.json"
+    plan = {"images": 4, "references": 2, "held_out": True, "many": 3, "many_images": 2}
+    plans.write_text(json.dumps({"val": {**plan, "private": True}}))
+    release = release_files.freeze(None, campaign, "1.0", plans=plans)
+    challenge = import_challenge(release_files.write_challenge(release, tmp_path / "challenge"))
+    few, many = ReferenceSet.objects.filter(split__challenge=challenge).order_by("name")
+    assert (few.name, few.part, many.name, len(many.part or ())) == ("c2", None, "c3", 2)
+    while scorer.work_once():
+        pass
+    for entry in (few, many):
+        baseline = entry.baselines.get()
+        assert baseline.state == "scored", entry.name
+        (result, *_) = baseline.results.filter(metric="BLEU")
+        assert result.scores.get(name="BLEU-4", subset="").value is not None
+
+
 def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -> None:
     campaign = filled()
     release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))

@@ -14,6 +14,7 @@ from capeval_server.core.errors import ChallengeError
 from capeval_server.hosting.selectors.score_disclosure import small_groups
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.settings import check_references
+from capeval_server.jobs import worker
 from capeval_server.submissions.models import Score, Submission
 from tests.server.kit import CAPTIONS, Participant, write_challenge
 
@@ -112,6 +113,28 @@ def test_a_human_baseline_of_a_part_has_captions_of_that_part(path: Path) -> Non
     human.write_text(json.dumps([{"image_id": image, "caption": "A bus."} for image in (3, 6)]))
     import_challenge(path)
     assert Submission.objects.get(baseline_of__name="c1").files.count() == 1
+
+
+def test_a_partial_set_takes_the_human_file_of_its_split(path: Path) -> None:
+    path.write_text(path.read_text().replace("partial = true", 'partial = true, human = "human.json"'))
+    human = json.loads((path.parent / "human.json").read_text())
+    import_challenge(path)
+    baseline = Submission.objects.get(baseline_of__name="c1")
+    with baseline.files.get().file.open("rb") as file:
+        captions = capeval.load_candidates(file.read())
+    texts = {row["image_id"]: row["caption"] for row in human}
+    assert dict(captions) == {image: [texts[image]] for image in (3, 6)}
+    while worker.work_once():
+        pass
+    assert scores_of(baseline, "c1")["", "CIDEr-D"] is not None
+    # The board of the partial set has a row of people.
+    assert "Human" in Participant("ann").see("/small/open/?references=c1")
+    # A second import changes nothing.
+    import_challenge(path)
+    assert Submission.objects.get(baseline_of__name="c1") == baseline
+    (path.parent / "human.json").write_text(json.dumps(human[:4]))
+    with pytest.raises(ChallengeError, match=r"'human\.json': 2 images"):
+        import_challenge(path)
 
 
 @pytest.mark.parametrize(

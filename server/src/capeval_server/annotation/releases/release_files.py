@@ -15,8 +15,9 @@ import tomli_w
 from django.conf import settings
 from django.contrib.auth.models import User
 
+import capeval
 from capeval import __version__
-from capeval.datasets.building import SplitPlan, build_dataset, load_plans
+from capeval.datasets.building import SplitPlan, build_dataset, load_plans, name_references
 from capeval.datasets.versions import freeze as freeze_dataset
 from capeval.datasets.versions import verify as verify_dataset
 from capeval.errors.messages import format_names
@@ -434,17 +435,20 @@ def _define_split(release: Release, name: str, folder: Path) -> dict[str, Any]:
         return path.name
 
     source = _find_file(release, name)
+    few = capeval.load_references(source)
     references: dict[str, Any] = {
-        "name": "references",
+        "name": name_references(few),
         "file": copied(source),
         "public": source.parent.name == "public",
     }
-    found = [references]
-    if (source.parent / f"captions_{name}_many.json").exists():
-        many = copied(_find_file(release, name, many=True))
-        found.append({**references, "name": "many", "file": many, "partial": True})
     if (source.parent / f"human_{name}.json").exists():
         references["human"] = copied(_find_file(release, name, human=True))
+    found = [references]
+    if (source.parent / f"captions_{name}_many.json").exists():
+        path = _find_file(release, name, many=True)
+        many = capeval.load_references(path)
+        about = {"name": name_references(many), "file": copied(path), "partial": len(many) < len(few)}
+        found.append({**references, **about})
     return {
         "name": name,
         "results": f"captions_{name}_<alg>_results.json",

@@ -20,8 +20,10 @@ import capeval
 from capeval.data.captions import ImageId
 from capeval.errors.messages import describe_id_types, describe_image_mismatch, format_images
 from capeval.formats import load_subsets
+from capeval.formats.caption_files import coco_results
 from capeval.formats.constraints import ImageConstraints, load_constraints
 from capeval.formats.images import ImageInfo, load_images
+from capeval.formats.io.json import to_json_bytes
 from capeval.metrics import METRICS
 from capeval_server.challenges import definition
 from capeval_server.challenges.models import (
@@ -147,7 +149,7 @@ def _read(
         parts |= _list_kept_parts(split, old)
         _check_kept(split, old, ids, parts, deleted)
     humans = {
-        entry.name: _read_human(read, entry.human, split, parts.get(entry.name, ids))
+        entry.name: _read_human(read, entry.human, split.name, ids, parts.get(entry.name))
         for entry in split.references
         if entry.human
     }
@@ -317,13 +319,22 @@ def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
         raise ChallengeError(f"{name}: {problem}")
 
 
-def _read_human(read: Read, name: str, split: definition.SplitDefinition, images: Sequence[ImageId]) -> bytes:
+def _read_human(
+    read: Read, name: str, split: str, images: Sequence[ImageId], part: Sequence[ImageId] | None
+) -> bytes:
+    """Return the human captions of a reference set.
+
+    The file of partial references may contain captions of exactly their images or of all images of the split.
+    """
     _, data = read(name)
     try:
-        matched, _ = check_results(name, data, split.name, images)
+        if part is None or len(capeval.load_candidates(data, name=name)) <= len(part):
+            return check_results(name, data, split, images if part is None else part)[0]
+        matched, _ = check_results(name, data, split, images)
     except UploadError as error:
         raise ChallengeError(str(error)) from None
-    return matched
+    captions = capeval.load_candidates(matched, name=name)
+    return to_json_bytes(coco_results(capeval.Candidates({image: captions[image] for image in part})))
 
 
 def change_challenge(
