@@ -100,7 +100,7 @@ def _values() -> dict[str, list[str]]:
         "name": ["open"],
         "phase": ["open"],
         "split": ["val"],
-        "references": ["c2"],
+        "references": ["c1", "c2"],
         "uuid:pk": submissions,
         "submission_id": submissions,
         "other_id": submissions,

@@ -22,6 +22,7 @@ from capeval_server.api import (
     leaderboards,
     notifications,
     participants,
+    public_data,
     submissions,
 )
 from capeval_server.api.authentication import READ, token_of
@@ -102,6 +103,7 @@ api = Api(
     parser=TextParser(),
 )
 api.add_router("", challenges.router)
+api.add_router("", public_data.router)
 api.add_router("", submissions.router)
 api.add_router("", leaderboards.router)
 api.add_router("/challenges/{slug}/organize", hosting.router)

@@ -79,7 +79,7 @@ class Problem(Schema):
 
 
 class ReferenceSetAnswer(Schema):
-    """A reference set and its number of images. The references are not in the API."""
+    """A reference set and its number of images. Only public references can be downloaded."""
 
     name: str
     public: bool

@@ -21,6 +21,7 @@ EXAMPLES = examples(
     "capeval check results.json --references references.json",
     "capeval check results.json -t coco-karpathy-test",
     "capeval check results.json.gz",
+    "capeval check results.zip --challenge challenge.json",
 )
 
 
@@ -33,12 +34,29 @@ def run(
     *,
     columns: InputOptions,
     benchmark: BenchmarkName = None,
+    challenge: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="Check as a submission to a challenge, by its downloaded challenge.json."
+        ),
+    ] = None,
+    phase: Annotated[
+        str | None, Option(metavar="NAME", help="Phase of the challenge; by default, the one that fits.")
+    ] = None,
 ) -> None:
     """Check whether a result file is a valid submission.
 
-    A valid file is well formed and, with --references or --benchmark, contains one caption per image. For an
-    invalid file, each problem is printed in one line on standard error, and the exit code is 2.
+    A valid file is well formed and, with --references or --benchmark, contains one caption per image. With
+    --challenge, the file or zip has the file names and the images of a phase. For an invalid file, each
+    problem is printed in one line on standard error, and the exit code is 2.
     """
+    if phase is not None and challenge is None:
+        raise OptionError("--phase requires --challenge")
+    if challenge is not None:
+        if references is not None or benchmark is not None:
+            raise OptionError("--challenge can't be combined with --references or --benchmark")
+        _check_challenge(results, challenge, phase)
+        return
     from capeval.cli.toolkit.inputs import open_input, place
     from capeval.cli.toolkit.scoring import create_reader, matching_options
     from capeval.scoring.matching import list_problems, match_captions
@@ -64,6 +82,14 @@ def run(
     described = f"{_describe_wordless(candidates)}{_describe_line_ends(expected, candidates)}"
     notes = f"{matched}{described}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
+
+
+def _check_challenge(results: Path, challenge: Path, phase: str | None) -> None:
+    """Check results as a submission to a challenge."""
+    from capeval.cli.toolkit.submission_format import check_submission, load_format, read_results
+
+    lines = check_submission(load_format(challenge), phase, read_results(results))
+    deliver("".join(f"{line}\n" for line in lines), None)
 
 
 def _fail(messages: list[str]) -> NoReturn:

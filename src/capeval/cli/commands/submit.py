@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import FormatOption, Output, OutputFormat
 from capeval.cli.toolkit.output import deliver, examples, render
-from capeval.errors import CapevalError, FormatError, OptionError
+from capeval.errors import CapevalError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from capeval.cli.toolkit.api_client import ApiClient
-    from capeval.data.captions import Candidates
+    from capeval.cli.toolkit.submission_format import SubmissionFormat
     from capeval.report import Grid
 
 __all__ = ["EXAMPLES", "run"]
@@ -27,20 +27,27 @@ EXAMPLES = examples(
     "capeval submit results.zip --server https://host --challenge coco --phase test "
     "--declare method=mine --wait",
     "capeval submit results.zip --server https://host --challenge coco --phase test --check",
+    "capeval submit results.zip --challenge challenge.json --phase test --check",
 )
 TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
 _PAUSES = (1.0, 2.0, 3.0, 5.0)
-# The number of images of a split per request.
-_IMAGES = 10_000
 # The maximum number of consecutive failed requests while the command waits for scores.
 _MAX_FAILURES = 20
 
 
 def run(
     file: Annotated[Path, Argument(help="Result file, or a zip file of several.")],
-    server: Annotated[str, Option(metavar="URL", help="URL of the evaluation server.")],
-    challenge: Annotated[str, Option(metavar="SLUG", help="Name of the challenge in its URL.")],
+    challenge: Annotated[
+        str,
+        Option(
+            metavar="SLUG", help="Name of the challenge in its URL; for --check, also its challenge.json."
+        ),
+    ],
     phase: Annotated[str, Option(metavar="NAME", help="Name of the phase.")],
+    server: Annotated[
+        str | None,
+        Option(metavar="URL", help="URL of the evaluation server; not needed for --check with a file."),
+    ] = None,
     declare: Annotated[
         list[str] | None,
         Option(
@@ -63,22 +70,29 @@ def run(
     """Submit results to a challenge on an evaluation server.
 
     The file is checked before it is sent. With `--check` it is also checked against the images of the phase,
-    and it is not sent. If you run the same command again, for example after a broken connection, it continues
-    the same submission. A failed or withdrawn submission is submitted again.
+    and it is not sent. With a downloaded `challenge.json`, this works without the server. If you run the same
+    command again, for example after a broken connection, it continues the same submission. A failed or
+    withdrawn submission is submitted again.
     """
     from capeval.cli.toolkit.api_client import ApiClient
+    from capeval.cli.toolkit.submission_format import load_format, parse_format, read_results
 
-    token = _read_token(token_file)
     declared = _parse_fields(declare or [])
-    remote = ApiClient(server, token)
     if check and wait:
         raise OptionError("--check can't be combined with --wait, because nothing is submitted")
     if not wait and (output is not None or form != "table"):
         raise OptionError("--format and --output require --wait, because only --wait shows scores")
-    files = _read_results(file)
-    if check:
-        deliver(_check_remotely(remote, _quote_name(challenge), phase, files, declared), None)
+    if check and server is None and challenge.endswith(".json"):
+        deliver(_check(load_format(Path(challenge)), phase, file, declared), None)
         return
+    if server is None:
+        raise OptionError("--server must be given, unless --check is given with --challenge challenge.json")
+    remote = ApiClient(server, _read_token(token_file))
+    if check:
+        expected = parse_format(remote.get(f"/challenges/{_quote_name(challenge)}/submission-format"))
+        deliver(_check(expected, phase, file, declared), None)
+        return
+    read_results(file)
     submission = _submit(
         remote, f"/challenges/{_quote_name(challenge)}/phases/{_quote_name(phase)}", file, declared
     )
@@ -122,109 +136,20 @@ def _quote_name(text: str) -> str:
     return quote(text, safe="")
 
 
-def _read_results(path: Path) -> dict[str, Candidates]:
-    """Read a result file, or each file in a zip, by name, like the server does.
-
-    Only the two JSON formats that servers accept are allowed.
-
-    Raises:
-        FormatError: A file is not a result file in one of these formats.
-        OSError: The file can't be read.
-    """
-    from capeval.formats import load_candidates
-    from capeval.formats.io.archives import is_zip, read_zip
-
-    data = path.read_bytes()
-    if not is_zip(path.name, data):
-        return {path.name: load_candidates(path, strict=True)}
-    name: str | None = None
-    files = {}
-    try:
-        for name, results in read_zip(data).items():
-            files[name] = load_candidates(results, strict=True)
-    except FormatError as error:
-        where = error.entry if name is None else name
-        message = f"{where!r}: {error.message}" if where else error.message
-        raise FormatError(message, kind=error.kind, path=path) from None
-    return files
-
-
-def _check_remotely(
-    remote: ApiClient, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
-) -> str:
-    """Check that files match a phase, with a caption per image of each split.
-
-    Returns:
-        A summary of the checks.
+def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[str, str]) -> str:
+    """Check files and declared fields against the format of submissions, and return a summary.
 
     Raises:
         OptionError: The challenge has no such phase.
         CapevalError: A file or a declared field is missing, a file belongs to no split, or its images differ.
-        ServerResponseError: The server rejects the request.
-        ServerUnreachableError: The server does not respond.
     """
-    about: dict[str, Any] = remote.get(f"/challenges/{challenge}")
-    phases = {found["name"]: found["splits"] for found in about["phases"]}
-    if phase not in phases:
-        raise OptionError(f"--phase must be one of {', '.join(phases)} (got {phase!r})")
-    for field in about["fields"]:
-        if field["required"] and not declared.get(field["name"], "").strip():
-            name = field["name"]
+    from capeval.cli.toolkit.submission_format import check_submission, read_results
+
+    lines = check_submission(expected, phase, read_results(files))
+    for name in expected.required:
+        if not declared.get(name, "").strip():
             raise CapevalError(f"a submission must declare {name!r} (--declare {name}=...)")
-    splits = [split for split in about["splits"] if split["name"] in phases[phase]]
-    seen = _check_images(remote, f"/challenges/{challenge}", splits, files)
-    lines = [
-        f"{seen[split['name']]}: {split['images']:,} images of split {split['name']}\n" for split in splits
-    ]
-    return f"{''.join(lines)}valid for phase {phase}; nothing was submitted\n"
-
-
-def _check_images(
-    remote: ApiClient, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
-) -> dict[str, str]:
-    """Check the images of each split's file and return the file names by split."""
-    from capeval.errors.messages import describe_image_mismatch
-
-    seen: dict[str, str] = {}
-    for name, candidates in files.items():
-        split = _find_split(name, splits)
-        if split["name"] in seen:
-            raise CapevalError(
-                f"{name!r}: split {split['name']!r} already has results in {seen[split['name']]!r}"
-            )
-        seen[split["name"]] = name
-        images = _fetch_images(remote, f"{place}/splits/{_quote_name(split['name'])}/images")
-        problem = describe_image_mismatch(candidates, images, f"split {split['name']!r}", "a caption")
-        if problem:
-            raise CapevalError(f"{name!r}: {problem}")
-    for split in splits:
-        if split["name"] not in seen:
-            raise CapevalError(
-                f"the upload must contain {split['results']!r}, the results of split {split['name']!r}"
-            )
-    return seen
-
-
-def _find_split(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the split that matches the name of a result file."""
-    import re
-
-    for split in splits:
-        before, _, after = split["results"].partition("<alg>")
-        if re.fullmatch(f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}", name, re.ASCII):
-            return split
-    expected = " or ".join(repr(split["results"]) for split in splits)
-    raise CapevalError(f"{name!r}: the file must be named {expected}")
-
-
-def _fetch_images(remote: ApiClient, path: str) -> list[int | str]:
-    """Return the ids of all images of a split."""
-    found: list[int | str] = []
-    while True:
-        answer: dict[str, Any] = remote.get(f"{path}?offset={len(found)}&limit={_IMAGES}")
-        found += [image["id"] for image in answer["images"]]
-        if len(found) >= answer["total"] or not answer["images"]:
-            return found
+    return "\n".join(lines) + "; nothing was submitted\n"
 
 
 def _create_key(parts: list[bytes]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -13,8 +14,16 @@ from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from capeval.formats.io.json import to_json_bytes
 from capeval_server.challenges.link_validation import safe_link
-from capeval_server.challenges.models import Challenge, ImageList, Phase, Split
+from capeval_server.challenges.models import Challenge, ImageList, Phase, ReferenceSet, Split
+from capeval_server.challenges.selectors.public_data import (
+    build_annotations,
+    compute_annotations_key,
+    describe_submissions,
+    list_public_references,
+    name_annotations,
+)
 from capeval_server.challenges.services.image_lists import as_image_info, get_images
 from capeval_server.core.errors import NotFoundError
 from capeval_server.http.conditional_get import respond_conditionally
@@ -83,7 +92,8 @@ def _file_name(split: Split) -> str:
 def kit(request: HttpRequest, slug: str) -> HttpResponse:
     """Send the starter kit of a challenge as a zip.
 
-    It contains image lists, valid example results and instructions for submitting.
+    It contains image lists, public references, valid example results, the format of submissions, and
+    instructions.
     """
     found = get_object_or_404(Challenge, slug=slug)
     server = request.build_absolute_uri("/").rstrip("/")
@@ -108,7 +118,9 @@ def _compute_kit_key(challenge: int) -> str:
     images = (
         ImageList.objects.filter(split__challenge=challenge).order_by("pk").values_list("split", "sha256")
     )
-    return hashlib.sha256(repr((rows, list(images))).encode()).hexdigest()
+    public = ReferenceSet.objects.filter(split__challenge=challenge, public=True, version__gte=1)
+    references = compute_annotations_key(public.select_related("split__image_list").order_by("pk"))
+    return hashlib.sha256(repr((rows, list(images), references)).encode()).hexdigest()
 
 
 def _build_kit(pk: int, server: str) -> bytes:
@@ -120,7 +132,12 @@ def _build_kit(pk: int, server: str) -> bytes:
             "challenge": challenge,
             "phase": challenge.phases.order_by("-closes", "name").first(),
             "splits": [
-                {"split": split, "images": _file_name(split), "example": example_name(split, "example")}
+                {
+                    "split": split,
+                    "images": _file_name(split),
+                    "example": _name_example(split, splits),
+                    "references": [name_annotations(entry) for entry in list_public_references(split)],
+                }
                 for split in splits
             ],
             "declared": [(field["name"], field["required"]) for field in challenge.fields],
@@ -129,8 +146,17 @@ def _build_kit(pk: int, server: str) -> bytes:
         archive.writestr("README.md", render_to_string("web/public/kit.md", about))
         for split in splits:
             archive.writestr(_file_name(split), as_image_info(split))
-            archive.writestr(example_name(split, "example"), _build_example(split))
+            archive.writestr(_name_example(split, splits), _build_example(split))
+            for entry in list_public_references(split):
+                archive.writestr(name_annotations(entry), build_annotations(entry))
+        archive.writestr("challenge.json", to_json_bytes(describe_submissions(challenge)))
     return out.getvalue()
+
+
+def _name_example(split: Split, splits: Sequence[Split]) -> str:
+    """Return the name of a split's example results, which is different for each split."""
+    is_shared = sum(other.results == split.results for other in splits) > 1
+    return example_name(split, f"example-{split.name}" if is_shared else "example")
 
 
 def _build_example(split: Split) -> str:

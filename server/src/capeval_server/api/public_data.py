@@ -1,0 +1,98 @@
+"""Downloads for participants: public references, and the format of submissions."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Router, Schema
+
+from capeval_server.api import schemas
+from capeval_server.api.path_parameters import Slug
+from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.selectors.public_data import (
+    build_annotations,
+    compute_annotations_key,
+    describe_submissions,
+    get_public_references,
+    name_annotations,
+)
+from capeval_server.http.conditional_get import respond_conditionally
+from capeval_server.leaderboards.render_cache import get_or_render_by_key
+
+__all__ = ["router"]
+
+router = Router(tags=["Challenges and teams"])
+
+
+class AnnotationsAnswer(Schema):
+    """References in COCO's format, with the known fields of their images."""
+
+    info: dict[str, str]
+    licenses: list[dict[str, Any]]
+    type: str
+    images: list[dict[str, Any]]
+    annotations: list[dict[str, Any]]
+
+
+class PhaseFormatAnswer(Schema):
+    """A phase and the splits with required results."""
+
+    name: str
+    splits: list[str]
+
+
+class SplitFormatAnswer(Schema):
+    """Results of a split: the form of their file name, and the images.
+
+    `file_names` has the name of each image file; it is empty if none is known.
+    """
+
+    name: str
+    results: str
+    image_ids: list[int | str]
+    file_names: list[str]
+
+
+class SubmissionFormatAnswer(Schema):
+    """The format of submissions, for `capeval check --challenge`."""
+
+    slug: str
+    title: str
+    fields: list[schemas.DeclaredField]
+    caption_characters: int
+    phases: list[PhaseFormatAnswer]
+    splits: list[SplitFormatAnswer]
+
+
+@router.get(
+    "/challenges/{slug}/splits/{split}/references/{references}",
+    response={200: AnnotationsAnswer, (404, 503): schemas.Problem},
+)
+def show_references(request: HttpRequest, slug: Slug, split: Slug, references: Slug) -> Any:
+    """Return public references as COCO annotations. Private references are not found."""
+    entry = get_public_references(slug, split, references)
+
+    def key_now() -> str:
+        return compute_annotations_key([get_public_references(slug, split, references)])
+
+    made = get_or_render_by_key(
+        key_now, "annotations", lambda: gzip.compress(build_annotations(entry), 6, mtime=0)
+    )
+
+    def answer() -> HttpResponse:
+        sent = HttpResponse(gzip.decompress(made.content), content_type="application/json")
+        sent["Content-Disposition"] = f'attachment; filename="{name_annotations(entry)}"'
+        return sent
+
+    return respond_conditionally(request, made.etag, answer)
+
+
+@router.get(
+    "/challenges/{slug}/submission-format", response={200: SubmissionFormatAnswer, 404: schemas.Problem}
+)
+def show_submission_format(request: HttpRequest, slug: Slug) -> Any:
+    """Return the format of submissions: file names, images and declared fields."""
+    return describe_submissions(get_object_or_404(Challenge, slug=slug))

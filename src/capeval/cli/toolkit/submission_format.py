@@ -1,0 +1,242 @@
+"""Format of a challenge's submissions, as downloaded from its server, and checks of results against it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capeval.data.captions import Candidates, ImageId
+from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
+from capeval.errors.messages import describe_image_mismatch
+from capeval.formats.io.archives import is_zip, read_zip
+from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, raise_type_error, read_json
+from capeval.scoring.matching import match_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format", "read_results"]
+
+_ALGORITHM = "<alg>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitFormat:
+    """Results of a split.
+
+    Attributes:
+        name: The name of the split.
+        results: The form of the file name, with a placeholder for the algorithm.
+        image_ids: The images.
+        file_names: The known names of the image files, by image.
+    """
+
+    name: str
+    results: str
+    image_ids: Sequence[ImageId]
+    file_names: Mapping[ImageId, str]
+
+    def matches(self, name: str) -> bool:
+        """Return whether a file name is one of results of this split."""
+        before, _, after = self.results.partition(_ALGORITHM)
+        pattern = f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}"
+        return re.fullmatch(pattern, name, re.ASCII) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionFormat:
+    """The format of a challenge's submissions.
+
+    Attributes:
+        slug: The name of the challenge in its URL.
+        required: The names of the fields that submitters must declare.
+        longest_caption: The maximum number of characters of a caption.
+        phases: The splits of each phase, by its name.
+        splits: The splits, by name.
+    """
+
+    slug: str
+    required: Sequence[str]
+    longest_caption: int
+    phases: Mapping[str, Sequence[str]]
+    splits: Mapping[str, SplitFormat]
+
+
+def load_format(path: Path) -> SubmissionFormat:
+    """Read a downloaded `challenge.json`.
+
+    Raises:
+        FormatError: The file has a different format.
+        OSError: The file can't be read.
+    """
+    try:
+        return parse_format(read_json(path))
+    except FormatError as error:
+        raise FormatError(
+            f"{error.message}; download challenge.json from the data page of the challenge",
+            kind=error.kind,
+            path=path,
+        ) from None
+
+
+def parse_format(content: Any) -> SubmissionFormat:
+    """Return the format in the content of a `challenge.json`.
+
+    Raises:
+        FormatError: The content has a different format.
+    """
+    whole = check_row(content, "challenge", {"slug": TEXT, "caption_characters": _NUMBER, **_LISTS})
+    splits = [_parse_split(each, f"splits[{place}]") for place, each in enumerate(whole["splits"])]
+    phases = {}
+    for place, each in enumerate(whole["phases"]):
+        row = check_row(each, f"phases[{place}]", {"name": TEXT, "splits": _LIST})
+        phases[row["name"]] = tuple(row["splits"])
+        if unknown := [name for name in row["splits"] if name not in {split.name for split in splits}]:
+            raise_type_error(f"phases[{place}]", "the names of splits", unknown[0], field="splits")
+    fields = [
+        check_row(each, f"fields[{place}]", {"name": TEXT, "required": _FLAG})
+        for place, each in enumerate(whole["fields"])
+    ]
+    return SubmissionFormat(
+        slug=whole["slug"],
+        required=[field["name"] for field in fields if field["required"]],
+        longest_caption=whole["caption_characters"],
+        phases=phases,
+        splits={split.name: split for split in splits},
+    )
+
+
+_LIST = Field("a list", lambda value: isinstance(value, list))
+_LISTS = {"fields": _LIST, "phases": _LIST, "splits": _LIST}
+_NUMBER = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
+_FLAG = Field("true or false", lambda value: isinstance(value, bool))
+
+
+def _parse_split(content: Any, where: str) -> SplitFormat:
+    row = check_row(content, where, {"name": TEXT, "results": TEXT, "image_ids": _LIST, "file_names": _LIST})
+    ids, names = row["image_ids"], row["file_names"]
+    for place, image in enumerate(ids):
+        if not IMAGE_ID.fits(image):
+            raise_type_error(f"{where}.image_ids[{place}]", IMAGE_ID.expected, image)
+    if names and len(names) != len(ids):
+        raise FormatError(
+            f"{where}.file_names must be empty or have one name per image (got {len(names)} of {len(ids)})",
+            kind=FormatErrorKind.WRONG_VALUE,
+        )
+    return SplitFormat(
+        name=row["name"],
+        results=row["results"],
+        image_ids=ids,
+        file_names={image: name for image, name in zip(ids, names, strict=False) if name},
+    )
+
+
+def read_results(path: Path) -> dict[str, Candidates]:
+    """Read a result file, or each file in a zip, by name, like the server does.
+
+    Only the two JSON formats that servers accept are allowed.
+
+    Raises:
+        FormatError: A file is not a result file in one of these formats.
+        OSError: The file can't be read.
+    """
+    from capeval.formats import load_candidates
+
+    data = path.read_bytes()
+    if not is_zip(path.name, data):
+        return {path.name: load_candidates(path, strict=True)}
+    name: str | None = None
+    files = {}
+    try:
+        for name, results in read_zip(data).items():
+            files[name] = load_candidates(results, strict=True)
+    except FormatError as error:
+        where = error.entry if name is None else name
+        message = f"{where!r}: {error.message}" if where else error.message
+        raise FormatError(message, kind=error.kind, path=path) from None
+    return files
+
+
+def check_submission(
+    expected: SubmissionFormat, phase: str | None, files: Mapping[str, Candidates]
+) -> list[str]:
+    """Check results against a phase: file names, images and lengths of captions.
+
+    Args:
+        expected: The format of the submissions.
+        phase: The phase; by default, the only phase whose splits have these results.
+        files: The results by file name.
+
+    Returns:
+        A line about each file, and one about the phase.
+
+    Raises:
+        OptionError: The challenge has no such phase, or several phases are possible.
+        CapevalError: A file is missing or belongs to no split, or its images differ.
+    """
+    phase = phase or _find_phase(expected, files)
+    if phase not in expected.phases:
+        raise OptionError(f"--phase must be one of {', '.join(expected.phases)} (got {phase!r})")
+    splits = [expected.splits[name] for name in expected.phases[phase]]
+    seen: dict[str, str] = {}
+    for name, candidates in files.items():
+        split = _find_split(name, splits)
+        if split.name in seen:
+            raise CapevalError(f"{name!r}: split {split.name!r} already has results in {seen[split.name]!r}")
+        seen[split.name] = name
+        _check_captions(name, split, candidates, expected.longest_caption)
+    for split in splits:
+        if split.name not in seen:
+            raise CapevalError(
+                f"the upload must contain {split.results!r}, the results of split {split.name!r}"
+            )
+    lines = [f"{seen[split.name]}: {len(split.image_ids):,} images of split {split.name}" for split in splits]
+    return [*lines, f"valid for phase {phase}"]
+
+
+def _find_phase(expected: SubmissionFormat, files: Iterable[str]) -> str:
+    """Return the only phase whose splits have all results and no others."""
+    names = list(files)
+
+    def fits(splits: Sequence[SplitFormat]) -> bool:
+        found = {split.name for name in names for split in splits if split.matches(name)}
+        return len(found) == len(splits) == len(names)
+
+    phases = {name: [expected.splits[each] for each in splits] for name, splits in expected.phases.items()}
+    possible = list(phases) if len(phases) == 1 else [name for name in phases if fits(phases[name])]
+    if len(possible) == 1:
+        return possible[0]
+    listed = "; ".join(
+        f"{name}: {', '.join(split.results for split in splits)}" for name, splits in phases.items()
+    )
+    if possible:
+        raise OptionError(f"--phase must be given: the files fit several phases ({', '.join(possible)})")
+    raise CapevalError(f"the files ({', '.join(names)}) must be those of a phase ({listed})")
+
+
+def _find_split(name: str, splits: Sequence[SplitFormat]) -> SplitFormat:
+    """Return the split that matches the name of a result file."""
+    for split in splits:
+        if split.matches(name):
+            return split
+    expected = " or ".join(repr(split.results) for split in splits)
+    raise CapevalError(f"{name!r}: the file must be named {expected}")
+
+
+def _check_captions(name: str, split: SplitFormat, candidates: Candidates, longest: int) -> None:
+    """Check the images of a result file, by the server's rules for ids, and the lengths of its captions."""
+    _, ids = match_ids(
+        split.image_ids, list(candidates), names=(lambda: split.file_names) if split.file_names else None
+    )
+    found = list(ids.values()) or list(candidates)
+    if problem := describe_image_mismatch(found, split.image_ids, f"split {split.name!r}", "a caption"):
+        raise CapevalError(f"{name!r}: {problem}")
+    for image, captions in candidates.items():
+        if (length := max(map(len, captions))) > longest:
+            raise CapevalError(
+                f"{name!r}: captions must have at most {longest:,} characters"
+                f" (got {length:,} for image {image!r})"
+            )
