@@ -10,6 +10,7 @@ from ninja import Field, Schema
 from pydantic import AwareDatetime, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 
+from capeval.formats.declared_fields import FieldType
 from capeval.formats.images import ImageInfo
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.challenges.models import Phase, ReferenceSet, Split
@@ -159,11 +160,16 @@ class PhaseAnswer(Schema):
 
 
 class DeclaredField(Schema):
-    """A field that submitters fill in. If `shown` is true, leaderboards show it."""
+    """A field that submitters fill in. If `shown` is true, leaderboards show it.
+
+    `choices` lists the possible values of the type `choice`. Values of the type `boolean` are `yes` and `no`.
+    """
 
     name: str
-    required: bool
+    required: bool = False
     shown: bool = True
+    type: FieldType = "text"
+    choices: list[str] = Field(default_factory=list)
 
 
 class ChallengeAnswer(Schema):
@@ -368,7 +374,8 @@ class LeaderboardParameters(Schema):
 
     `layout` selects the columns: all scores on `subset` (`scores`), the score `sort_by` on all images and on
     each subset (`subsets`), or all scores on all images and on each subset (`both`). The names of columns in
-    the layouts `subsets` and `both` contain the subset, such as `CIDEr-D (all)`.
+    the layouts `subsets` and `both` contain the subset, such as `CIDEr-D (all)`. `declared` selects the rows
+    of submissions that declared a value, as NAME:VALUE; it may be repeated.
     """
 
     split: str
@@ -379,6 +386,7 @@ class LeaderboardParameters(Schema):
     order: Literal["best", "worst"] = "best"
     as_of: AwareDatetime | None = None
     layout: Literal["scores", "subsets", "both"] = "scores"
+    declared: list[str] = Field(default_factory=list)
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
 
@@ -435,6 +443,7 @@ class LeaderboardAnswer(Schema):
     sort_by: str = Field(validation_alias="question.sort_by")
     order: str = Field(validation_alias="question.order")
     layout: str = Field(validation_alias="question.layout")
+    declared: dict[str, str] = Field(validation_alias="question.declared_values")
 
 
 @derived_from(ScoredHour)

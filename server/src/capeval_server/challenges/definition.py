@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from capeval.errors import CapevalWarning, OptionError
+from capeval.formats.declared_fields import FieldType
 from capeval.metrics import DEFAULT, METRICS
 from capeval.metrics.registry import describe_omitted, get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
@@ -46,9 +47,31 @@ class FieldDefinition(_Part):
     """Field that a submitter fills in."""
 
     name: Name
+    type: FieldType = "text"
+    # The possible values of the type `choice`.
+    choices: list[Annotated[str, Field(min_length=1, max_length=100)]] = []
     required: bool = False
     # Whether it is shown on leaderboards and to other teams.
     shown: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.type == "choice" and len(self.choices) < 2:
+            raise ValueError(
+                f"choices must list at least 2 values for the type choice (got {len(self.choices)})"
+            )
+        if self.type != "choice" and self.choices:
+            raise ValueError(f"choices must be empty for the type {self.type}")
+        for choice in self.choices:
+            if choice != choice.strip() or not choice.isprintable():
+                raise ValueError(
+                    "choices must have only printable characters and no spaces at their ends"
+                    f" (got {choice!r})"
+                )
+        _check_unique("choices", self.choices)
+        if self.type in ("choice", "boolean") and self.name.isdecimal():
+            raise ValueError(f"name must contain a letter for the type {self.type} (got {self.name!r})")
+        return self
 
 
 class ChallengeSettings(_Part):

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from capeval.formats.declared_fields import DeclaredField, parse_fields
 from capeval_server.core.row_version import RowVersionedModel
 
 __all__ = [
@@ -49,7 +50,7 @@ class Challenge(models.Model):
     data = models.TextField(blank=True)
     faq = models.TextField(blank=True)
     contact = models.TextField(blank=True)
-    # Fields that submitters fill in: a list of {"name", "required", "shown"}; "shown" defaults to true.
+    # Fields that submitters fill in: a list of objects with the attributes of `DeclaredField`.
     fields = models.JSONField(default=list)
     # Whether an organizer approves each participant before they can submit.
     approval = models.BooleanField(default=False)
@@ -59,9 +60,14 @@ class Challenge(models.Model):
     def __str__(self) -> str:
         return self.slug
 
+    @property
+    def declared_fields(self) -> list[DeclaredField]:
+        """Fields that submitters fill in."""
+        return parse_fields(self.fields)
+
     def shown(self, declared: Mapping[str, str]) -> dict[str, str]:
         """Return the public declared fields of a submission, in the order of the fields."""
-        names = [field["name"] for field in self.fields if field.get("shown", True)]
+        names = [field.name for field in self.declared_fields if field.shown]
         return {name: declared[name] for name in names if name in declared}
 
 

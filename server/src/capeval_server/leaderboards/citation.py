@@ -52,6 +52,7 @@ def bibtex(question: LeaderboardQuery, *, rows: int, address: str, at: datetime,
     what = f"split {question.split.name}, references {question.reference_set.name}"
     what += f" (version {question.version.number})"
     what += f", subset {question.subset}" if question.subset else ""
+    what += "".join(f", {name} {value}" for name, value in question.declared)
     title = f"{phase.challenge.title}: leaderboard of phase {phase.name}, {what}"
     note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {rows} rows; fingerprint {mark}"
     return (

@@ -18,8 +18,8 @@ def to_csv(board: Leaderboard) -> str:
 
     Externally reported scores come last, with their source.
     """
-    fields = board.question.phase.challenge.fields
-    declared = [field["name"] for field in fields if field.get("shown", True)]
+    fields = board.question.phase.challenge.declared_fields
+    declared = [field.name for field in fields if field.shown]
     columns = [column for column in COLUMNS.values() if board.final or not column.final_only]
     out = io.StringIO()
     writer = csv.writer(out)

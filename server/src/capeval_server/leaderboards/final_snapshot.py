@@ -147,7 +147,8 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
         {
             row["submission"]: row
             for row in content["rows"]
-            if until is None or datetime.fromisoformat(row["submitted"]) <= until
+            if (until is None or datetime.fromisoformat(row["submitted"]) <= until)
+            and (not row["team"] or question.selects(row["declared"]))
         },
         {
             # Earlier versions stored no method.

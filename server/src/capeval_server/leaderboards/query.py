@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -59,6 +59,7 @@ class LeaderboardQuery:
         as_of: Only submissions up to this time count; None for no limit.
         layout: The selection of columns.
         split_names: The names of the phase's splits in order; empty in queries without a choice.
+        declared: Names and values of declared fields that select rows.
     """
 
     phase: Phase
@@ -71,6 +72,7 @@ class LeaderboardQuery:
     as_of: datetime | None
     layout: Layout = "scores"
     split_names: tuple[str, ...] = ()
+    declared: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def columns(self) -> list[LeaderboardColumn]:
@@ -110,8 +112,17 @@ class LeaderboardQuery:
     @property
     def plain(self) -> bool:
         """Whether the query selects only a phase, a split and a reference set."""
-        chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout)
-        return self.current and chosen == (None, "", self.split.sort_by, True, "scores")
+        chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout, self.declared)
+        return self.current and chosen == (None, "", self.split.sort_by, True, "scores", ())
+
+    @property
+    def declared_values(self) -> dict[str, str]:
+        """Values of declared fields that select rows, by field name."""
+        return dict(self.declared)
+
+    def selects(self, declared: Mapping[str, str]) -> bool:
+        """Return whether a submission with some declared values is on the leaderboard."""
+        return all(declared.get(name) == value for name, value in self.declared)
 
     @property
     def current(self) -> bool:
@@ -138,6 +149,7 @@ def build_query(
     order: str = "",
     as_of: datetime | None = None,
     layout: str = "",
+    declared: Iterable[str] = (),
 ) -> LeaderboardQuery:
     """Return a query from names.
 
@@ -146,7 +158,7 @@ def build_query(
 
     Raises:
         NotFoundError: A name does not exist.
-        LeaderboardQueryError: The score, the order or the layout is invalid.
+        LeaderboardQueryError: The score, the order, the layout or a declared value is invalid.
     """
     try:
         as_of = as_of and as_of.astimezone(UTC)
@@ -178,7 +190,21 @@ def build_query(
         as_of=as_of,
         layout=cast(Layout, layout or "scores"),
         split_names=tuple(one.name for one in splits),
+        declared=_parse_declared(phase, declared),
     )
+
+
+def _parse_declared(phase: Phase, declared: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the names and values in texts of the form NAME:VALUE."""
+    fields = {field.name: field for field in phase.challenge.declared_fields if field.shown and field.values}
+    found: dict[str, str] = {}
+    for text in declared:
+        name, _, value = text.partition(":")
+        if name not in fields or value not in fields[name].values:
+            known = ", ".join(f"{field.name}:{value}" for field in fields.values() for value in field.values)
+            raise LeaderboardQueryError(f"'declared' must be one of {known or 'no values'} (got {text!r})")
+        found[name] = value
+    return tuple(sorted(found.items()))
 
 
 def _get_version(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:

@@ -70,7 +70,10 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
     # All times between two submissions have the same state. Final results are not read for the key, so each
     # time has its own state.
     as_of = question.as_of is not None if phase.final is None else question.as_of
-    asked = (question.subset, question.sort_by, question.best_first, as_of, question.layout)
+    asked = (
+        *(question.subset, question.sort_by, question.best_first, as_of, question.layout),
+        question.declared,
+    )
     parts = (
         __version__,
         full or question.reference_set.public,

@@ -44,13 +44,14 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     """Return the scores reported for a leaderboard's references, in its order.
 
     Reported scores are of all images, and not by a specific version of the references. Therefore a
-    leaderboard of a subset or of an earlier version has none.
+    leaderboard of a subset or of an earlier version has none. They have no declared fields either, by which
+    a leaderboard may be filtered.
 
     Args:
         question: The query.
         scores: The scores that rank the teams' rows.
     """
-    if question.subset or not question.current:
+    if question.subset or question.declared or not question.current:
         return []
     found = Reported.objects.filter(reference_set=question.reference_set).order_by("name")
     if question.as_of is not None:

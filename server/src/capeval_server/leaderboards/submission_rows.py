@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
+from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Cast
 
 from capeval.metrics import METRICS
@@ -77,6 +78,14 @@ class SubmissionRows:
         found = Submission.objects.filter(team | baseline).exclude(state=Submission.State.WITHDRAWN)
         if question.as_of is not None:
             found = found.filter(created__lte=question.as_of)
+        for name, value in question.declared:
+            # Human baselines, which declare nothing, stay for comparison.
+            declares = Exists(
+                Submission.objects.alias(given=KeyTransform(name, "declared")).filter(
+                    pk=OuterRef("pk"), given=value
+                )
+            )
+            found = found.filter(Q(baseline_of__isnull=False) | declares)
         return found.exclude(mark=Submission.Mark.HIDDEN)
 
     def _filter_named(self, wanted: Sequence[_Stamped]) -> QuerySet[Submission]:

@@ -144,11 +144,13 @@ def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[s
         CapevalError: A file or a declared field is missing, a file belongs to no split, or its images differ.
     """
     from capeval.cli.toolkit.submission_format import check_submission, read_results
+    from capeval.formats.declared_fields import check_declared
 
     lines = check_submission(expected, phase, read_results(files))
-    for name in expected.required:
-        if not declared.get(name, "").strip():
-            raise CapevalError(f"a submission must declare {name!r} (--declare {name}=...)")
+    for field in expected.fields:
+        if field.required and not declared.get(field.name, "").strip():
+            raise CapevalError(f"a submission must declare {field.name!r} (--declare {field.name}=...)")
+    check_declared(expected.fields, declared)
     return "\n".join(lines) + "; nothing was submitted\n"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from capeval.data.captions import Candidates, ImageId
 from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
 from capeval.errors.messages import describe_image_mismatch
+from capeval.formats.declared_fields import FIELD_TYPES, DeclaredField, parse_fields
 from capeval.formats.io.archives import is_zip, read_zip
 from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, raise_type_error, read_json
 from capeval.scoring.matching import match_ids
@@ -52,14 +53,14 @@ class SubmissionFormat:
 
     Attributes:
         slug: The name of the challenge in its URL.
-        required: The names of the fields that submitters must declare.
+        fields: The fields that submitters declare.
         longest_caption: The maximum number of characters of a caption.
         phases: The splits of each phase, by its name.
         splits: The splits, by name.
     """
 
     slug: str
-    required: Sequence[str]
+    fields: Sequence[DeclaredField]
     longest_caption: int
     phases: Mapping[str, Sequence[str]]
     splits: Mapping[str, SplitFormat]
@@ -96,13 +97,13 @@ def parse_format(content: Any) -> SubmissionFormat:
         phases[row["name"]] = tuple(row["splits"])
         if unknown := [name for name in row["splits"] if name not in {split.name for split in splits}]:
             raise_type_error(f"phases[{place}]", "the names of splits", unknown[0], field="splits")
-    fields = [
-        check_row(each, f"fields[{place}]", {"name": TEXT, "required": _FLAG})
-        for place, each in enumerate(whole["fields"])
-    ]
+    for place, each in enumerate(whole["fields"]):
+        row = check_row(each, f"fields[{place}]", {"name": TEXT, "required": _FLAG})
+        if row.get("type", "text") not in FIELD_TYPES:
+            raise_type_error(f"fields[{place}]", f"one of {', '.join(FIELD_TYPES)}", row["type"], field="type")
     return SubmissionFormat(
         slug=whole["slug"],
-        required=[field["name"] for field in fields if field["required"]],
+        fields=parse_fields(whole["fields"]),
         longest_caption=whole["caption_characters"],
         phases=phases,
         splits={split.name: split for split in splits},

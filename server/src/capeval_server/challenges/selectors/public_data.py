@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -95,7 +96,7 @@ def describe_submissions(challenge: Challenge) -> dict[str, Any]:
     return {
         "slug": challenge.slug,
         "title": challenge.title,
-        "fields": challenge.fields,
+        "fields": [asdict(field) for field in challenge.declared_fields],
         "caption_characters": settings.CAPTION_CHARACTERS,
         "phases": [
             {"name": phase.name, "splits": sorted(split.name for split in phase.splits.all())}

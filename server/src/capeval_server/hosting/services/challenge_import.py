@@ -367,7 +367,7 @@ def change_challenge(
             "data": about.data,
             "faq": about.faq,
             "contact": about.contact,
-            "fields": [field.model_dump() for field in about.fields],
+            "fields": [field.model_dump(exclude_defaults=True) for field in about.fields],
             "approval": about.approval,
         },
         slug=about.slug,

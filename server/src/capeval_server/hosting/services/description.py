@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 from django.db.models import QuerySet
 
+from capeval.formats.declared_fields import DeclaredField
 from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Reported, Split
 from capeval_server.submissions.models import Submission
 
@@ -35,12 +36,21 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "data": challenge.data,
             "faq": challenge.faq,
             "contact": challenge.contact,
-            "fields": [{"shown": True, **field} for field in challenge.fields],
+            "fields": [_describe_field(field) for field in challenge.declared_fields],
             "approval": challenge.approval,
         },
         "splits": [_describe_split(split, human) for split in splits],
         "phases": [describe_phase(phase) for phase in phases],
     }
+
+
+def _describe_field(field: DeclaredField) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": field.name, "required": field.required, "shown": field.shown}
+    if field.type != "text":
+        found["type"] = field.type
+    if field.choices:
+        found["choices"] = list(field.choices)
+    return found
 
 
 def _baselines(challenge: Challenge) -> QuerySet[Submission]:
@@ -186,7 +196,9 @@ def _flatten(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _format_field(field: dict[str, Any]) -> str:
-    about = ["required"] if field["required"] else []
+    about = [field["type"]] if "type" in field else []
+    about += [" | ".join(field["choices"])] if "choices" in field else []
+    about += ["required"] if field["required"] else []
     about += [] if field["shown"] else ["not shown"]
     return f"{field['name']} ({', '.join(about)})" if about else str(field["name"])
 

@@ -12,6 +12,8 @@ from django.core.files.base import ContentFile
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from capeval.errors import FormatError
+from capeval.formats.declared_fields import check_declared
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import PhaseError, RepeatedKeyError, TeamError, UploadError
 from capeval_server.submissions.models import Submission, SubmissionFile
@@ -63,7 +65,7 @@ def submit(
     # The arrival time determines the deadline and the daily quota, however long the checks take.
     arrived = arrived or timezone.now()
     team = entrant(user, phase, arrived)
-    _check_declared(phase, declared)
+    declared = _check_declared(phase, declared)
     with acquire_unpacking_slot():
         return _check_and_add(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
 
@@ -186,17 +188,14 @@ def _get_file_name(row: SubmissionFile) -> str:
     return f"{row.submission_id}-{row.split.name}.json"
 
 
-def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
-    fields = {field["name"]: field["required"] for field in phase.challenge.fields}
+def _check_declared(phase: Phase, declared: Mapping[str, str]) -> dict[str, str]:
     for name, value in declared.items():
-        if name not in fields:
-            known = ", ".join(fields) or "none"
-            raise UploadError(f"unknown declared field {name!r}; the fields are: {known}")
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be a text of at most {LONGEST_FIELD:,} characters")
-    missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]
-    if missing:
-        raise UploadError(f"a submission must declare {', '.join(map(repr, missing))}")
+    try:
+        return check_declared(phase.challenge.declared_fields, declared)
+    except FormatError as error:
+        raise UploadError(str(error)) from None
 
 
 def _compute_digest(phase: Phase, upload: Upload, declared: Mapping[str, str]) -> str:

@@ -243,8 +243,35 @@ class _DeclaredField(forms.Form):
     """A field that submitters declare."""
 
     name = forms.CharField(label="Name", max_length=50, required=False)
+    type = forms.ChoiceField(
+        label="Type",
+        required=False,
+        choices=[
+            ("text", "Text"),
+            ("choice", "Choice"),
+            ("boolean", "Yes or no"),
+            ("number", "Number"),
+            ("url", "URL"),
+        ],
+    )
+    choices = forms.CharField(label="Choices", required=False, widget=forms.Textarea({"rows": 2}))
     required = forms.BooleanField(label="Required", required=False)
     shown = forms.BooleanField(label="Shown", required=False, initial=True)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if "choices" in self.initial:
+            self.initial = {**self.initial, "choices": "\n".join(self.initial["choices"])}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the field in the format of a definition."""
+        given = self.cleaned_data
+        found = {name: given[name] for name in ("name", "required", "shown")}
+        if given["type"] not in ("", "text"):
+            found["type"] = given["type"]
+        if choices := [line.strip() for line in given["choices"].splitlines() if line.strip()]:
+            found["choices"] = choices
+        return found
 
 
 FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
@@ -252,8 +279,7 @@ FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_m
 
 def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
     """Return the named fields, in the format of a definition."""
-    filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
-    return [{name: found[name] for name in ("name", "required", "shown")} for found in filled]
+    return [form.describe() for form in fields.forms if form.cleaned_data.get("name")]
 
 
 class PhaseForm(forms.Form):

@@ -96,7 +96,7 @@ def _show_submission(
         actions=actions_of(challenge).filter(submission=found),
         form=form,
         declared=[
-            (label(field["name"]), found.declared.get(field["name"], "")) for field in challenge.fields
+            (label(field.name), found.declared.get(field.name, "")) for field in challenge.declared_fields
         ],
         logs=bool(found.log) or any(result.log for result in results),
         status=form_status(form),

@@ -9,6 +9,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
+from capeval.errors import FormatError
+from capeval.formats.declared_fields import DeclaredField
 from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.services.submit import LONGEST_FIELD
 from capeval_server.teams.models import Team
@@ -19,6 +21,47 @@ __all__ = ["InvitationForm", "JoinForm", "SubmitForm"]
 
 _DECLARED_PREFIX = "declared-"
 _TEXTAREA_FIELDS = ("description", "training-data", "training_data", "abstract", "notes")
+
+
+class _ValueField(forms.CharField):
+    """Field for a value that a submission declares, checked by its type."""
+
+    def __init__(self, declared: DeclaredField) -> None:
+        self._declared = declared
+        super().__init__(
+            label=label(declared.name),
+            required=declared.required,
+            max_length=None if declared.values else LONGEST_FIELD,
+            widget=self._create_widget(declared),
+            help_text="" if declared.shown else "Visible only to organizers.",
+        )
+
+    @staticmethod
+    def _create_widget(declared: DeclaredField) -> forms.Widget:
+        if declared.values:
+            values = [
+                (value, value.capitalize() if declared.type == "boolean" else value)
+                for value in declared.values
+            ]
+            return forms.Select(choices=[("", "Select a value"), *values])
+        if declared.type == "number":
+            return forms.TextInput({"inputmode": "decimal"})
+        if declared.type == "url":
+            return forms.URLInput({"placeholder": "https://"})
+        return forms.Textarea({"rows": 3}) if declared.name.lower() in _TEXTAREA_FIELDS else forms.TextInput()
+
+    def validate(self, value: str) -> None:
+        """Validate the value by the type of the declared field.
+
+        Raises:
+            ValidationError: The value does not have that type.
+        """
+        super().validate(value)
+        if value:
+            try:
+                self._declared.check(value)
+            except FormatError as error:
+                raise forms.ValidationError(str(error)) from None
 
 
 class JoinForm(forms.Form):
@@ -104,16 +147,8 @@ class SubmitForm(forms.Form):
         # The idempotency key: sending a form repeatedly creates one submission. It is part of the form's URL,
         # which is read before the file.
         self.key = f"page-{uuid.uuid4()}"
-        for field in challenge.fields:
-            name = field["name"]
-            widget = forms.Textarea({"rows": 3}) if name.lower() in _TEXTAREA_FIELDS else forms.TextInput()
-            self.fields[f"{_DECLARED_PREFIX}{name}"] = forms.CharField(
-                label=label(name),
-                required=field["required"],
-                max_length=LONGEST_FIELD,
-                widget=widget,
-                help_text="" if field.get("shown", True) else "Visible only to organizers.",
-            )
+        for field in challenge.declared_fields:
+            self.fields[f"{_DECLARED_PREFIX}{field.name}"] = _ValueField(field)
 
     def about(self) -> Iterator[forms.BoundField]:
         """Return the declared fields."""

@@ -108,10 +108,7 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
         "challenge": found,
         "rules": to_html(found.rules, about.pictures_of(found)),
         "phases": sorted(found.phases.all(), key=lambda phase: (phase.opens, phase.pk)),
-        "declared": [
-            (presenters.label(field["name"]), field["required"], field.get("shown", True))
-            for field in found.fields
-        ],
+        "declared": [(presenters.label(field.name), field) for field in found.declared_fields],
     }
     return render(request, "web/public/rules.html", context)
 

@@ -140,7 +140,7 @@ def _build_kit(pk: int, server: str) -> bytes:
                 }
                 for split in splits
             ],
-            "declared": [(field["name"], field["required"]) for field in challenge.fields],
+            "declared": [field for field in challenge.declared_fields if field.required],
             "server": server,
         }
         archive.writestr("README.md", render_to_string("web/public/kit.md", about))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -43,7 +44,7 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         changes: Additional or replaced parameters. Empty ones are omitted.
     """
     sorted_by_default = question.sort_by == question.split.sort_by and not pinned
-    asked = {
+    asked: dict[str, str | list[str]] = {
         "split": question.split.name,
         "references": question.reference_set.name,
         "version": str(question.version.number) if pinned or not question.current else "",
@@ -52,8 +53,9 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         "order": "" if question.best_first else "worst",
         "layout": "" if question.layout == "scores" else question.layout,
         "as_of": "" if question.as_of is None else _format_time(question.as_of),
+        "declared": [f"{name}:{value}" for name, value in question.declared],
     }
-    return urlencode({name: value for name, value in (asked | changes).items() if value})
+    return urlencode({name: value for name, value in (asked | changes).items() if value}, doseq=True)
 
 
 def time_asked(time: datetime) -> str:
@@ -201,8 +203,30 @@ def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink
             if question.layout == "scores"
             else [],
         ),
+        *_list_declared(question),
     ]
     return [(what, links) for what, links in choices if len(links) > 1]
+
+
+def _list_declared(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
+    """Return the filters by declared fields with a fixed list of values."""
+    found = []
+    for field in question.phase.challenge.declared_fields:
+        if not (field.shown and field.values):
+            continue
+        others = tuple(each for each in question.declared if each[0] != field.name)
+        links = [ChoiceLink("any", _build_url(question, declared=others), others == question.declared)]
+        for value in field.values:
+            chosen = (*others, (field.name, value))
+            links.append(
+                ChoiceLink(
+                    value,
+                    _build_url(question, declared=tuple(sorted(chosen))),
+                    question.declared_values.get(field.name) == value,
+                )
+            )
+        found.append((label(field.name), links))
+    return found
 
 
 def _list_layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
@@ -273,10 +297,12 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
     """Return the texts and links of a row. Its method is the first declared text."""
     columns = COLUMNS.values()
     texts = {column.name: column.page(column.value(row)) for column in columns if column.page is not None}
-    declared = [str(text) for text in row.declared.values() if str(text).strip()]
-    link = next(filter(None, map(safe_link, declared)), "")
-    method = next((text for text in declared if not safe_link(text)), row.algorithm)
     question = board.question
+    types = {field.name: field.type for field in question.phase.challenge.declared_fields}
+    declared = {name: str(text) for name, text in row.declared.items() if str(text).strip()}
+    link = next(filter(None, map(safe_link, declared.values())), "")
+    texts_only = (text for name, text in declared.items() if types.get(name, "text") == "text")
+    method = next((text for text in texts_only if not safe_link(text)), row.algorithm)
     return {
         "row": row,
         "texts": texts,
@@ -286,6 +312,7 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
             for name, text in row.declared.items()
             if text.strip() and text not in (method, link)
         ],
+        "kinds": list(_list_kinds(declared, types)),
         "method": method if len(method) <= _LONGEST_METHOD else f"{method[: _LONGEST_METHOD - 1]}…",
         "link": link,
         "host": _parse_host(link),
@@ -294,6 +321,15 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
         ],
         "strip": _build_strip(row, question.sorted_column, low, high),
     }
+
+
+def _list_kinds(declared: Mapping[str, str], types: Mapping[str, str]) -> Iterator[str]:
+    """Yield the chosen values of a row, and the labels of fields that are answered with yes."""
+    for name, text in declared.items():
+        if types.get(name) == "choice":
+            yield text
+        elif types.get(name) == "boolean" and text == "yes":
+            yield label(name)
 
 
 def _build_reported_row(entry: ReportedEntry, question: LeaderboardQuery) -> dict[str, Any]:

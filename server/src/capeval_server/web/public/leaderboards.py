@@ -35,6 +35,7 @@ _FINGERPRINT = re.compile("[0-9a-f]{16}")
 def _parse_query(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
     names = ("split", "references", "subset", "sort_by", "order", "layout")
     asked: dict[str, Any] = {name: request.GET.get(name, "") for name in names}
+    asked["declared"] = request.GET.getlist("declared")
     try:
         if "version" in request.GET:
             asked["version"] = int(request.GET["version"])
