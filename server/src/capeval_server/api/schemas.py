@@ -370,7 +370,7 @@ class Standing(Schema):
 
 
 class LeaderboardParameters(Schema):
-    """Query of a leaderboard.
+    """Query of a leaderboard; without `split` and `references`, of the main one of the phase.
 
     `layout` selects the columns: all scores on `subset` (`scores`), the score `sort_by` on all images and on
     each subset (`subsets`), or all scores on all images and on each subset (`both`). The names of columns in
@@ -378,8 +378,8 @@ class LeaderboardParameters(Schema):
     of submissions that declared a value, as NAME:VALUE; it may be repeated.
     """
 
-    split: str
-    references: str
+    split: str = ""
+    references: str = ""
     version: int | None = None
     subset: str = ""
     sort_by: str = ""

@@ -30,7 +30,7 @@ from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, 
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.core.errors import ChallengeError
 
-__all__ = ["ChallengeDefinition", "read_definition"]
+__all__ = ["ChallengeDefinition", "ColumnsDefinition", "read_definition"]
 
 
 # The database column with the metric of a result has this length.
@@ -157,6 +157,26 @@ def _list_scores(metrics: Iterable[str]) -> list[str]:
     return [name for metric in metrics for name in METRICS[metric]().names]
 
 
+class ColumnsDefinition(_Part):
+    """Columns of a split's leaderboards.
+
+    Each list has a default: all reference sets, all scores, only all images, and all judgments.
+    """
+
+    references: Annotated[list[str], Field(min_length=1)] | None = None
+    scores: Annotated[list[str], Field(min_length=1)] | None = None
+    # The subsets with columns of their own, in addition to all images.
+    subsets: list[str] | None = None
+    # The questions of human judgments, such as M1.
+    judgments: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, values in self:
+            _check_unique(f"columns.{name}", values or [])
+        return self
+
+
 class SplitDefinition(_Part):
     """Image set of a challenge."""
 
@@ -174,6 +194,7 @@ class SplitDefinition(_Part):
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1, default_factory=_list_default_metrics)]
     sort_by: str
+    columns: ColumnsDefinition | None = None
 
     @field_validator("metrics")
     @classmethod
@@ -196,6 +217,16 @@ class SplitDefinition(_Part):
     def _normalize_sort_by(cls, sort_by: str, found: ValidationInfo) -> str:
         return normalize_score(sort_by, _list_scores(found.data.get("metrics", ())))
 
+    @field_validator("columns")
+    @classmethod
+    def _normalize_scores(
+        cls, columns: ColumnsDefinition | None, found: ValidationInfo
+    ) -> ColumnsDefinition | None:
+        if columns is None or columns.scores is None:
+            return columns
+        known = _list_scores(found.data.get("metrics", ()))
+        return columns.model_copy(update={"scores": [normalize_score(one, known) for one in columns.scores]})
+
     @property
     def score_names(self) -> list[str]:
         """Names of the scores of its metrics, in order."""
@@ -209,7 +240,11 @@ class SplitDefinition(_Part):
             raise ValueError(f"results must contain only printable characters (got {self.results!r})")
         _check_unique("metrics", self.score_names)
         validate_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
-        _check_unique("references", [references.name for references in self.references])
+        sets = [references.name for references in self.references]
+        _check_unique("references", sets)
+        if self.columns is not None:
+            _check_chosen("columns.references", self.columns.references, sets)
+            _check_chosen("columns.scores", self.columns.scores, self.score_names)
         if all(references.partial for references in self.references):
             raise ValueError("at least one reference set must cover all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):
@@ -229,6 +264,8 @@ class PhaseDefinition(_Part):
     quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
     quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
     leaderboard: Literal["public", "after", "hidden"] = "public"
+    # The split and the reference set of the leaderboard that opens first, such as test/c5.
+    main: str = ""
     # The splits with public captions, and the teams whose captions are public.
     captions: list[str] = []
     captions_by: Literal["agreed", "standing"] = "agreed"
@@ -266,6 +303,14 @@ class ChallengeDefinition(_Part):
         for phase in self.phases:
             for name in phase.splits:
                 validate_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
+            boards = [
+                f"{split.name}/{references.name}"
+                for split in self.splits
+                if split.name in phase.splits
+                for references in split.references
+            ]
+            if phase.main:
+                validate_choice(f"main of phase {phase.name}", phase.main, boards, error=ValueError)
         return self
 
 
@@ -309,6 +354,11 @@ def _check_unique(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} must have unique names (got {name!r} twice)")
+
+
+def _check_chosen(what: str, names: list[str] | None, known: list[str]) -> None:
+    for name in names or ():
+        validate_choice(what, name, known, error=ValueError)
 
 
 def _check_not_reserved(what: str, name: str, pages: frozenset[str]) -> None:

@@ -101,6 +101,8 @@ class Split(models.Model):
     image_url = models.CharField(max_length=500, blank=True)
     # Download links of the images and other data: a list of {"text", "url"}.
     links = models.JSONField(default=list)
+    # The columns of its leaderboards, in the format of `ColumnsDefinition`; empty if none were chosen.
+    columns = models.JSONField(default=dict)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
@@ -255,6 +257,8 @@ class Phase(models.Model):
     opens = models.DateTimeField()
     closes = models.DateTimeField()
     splits = models.ManyToManyField(Split, related_name="phases")
+    # The leaderboard that links to the phase open; None for the default of `get_main`.
+    main = models.ForeignKey(ReferenceSet, on_delete=models.SET_NULL, null=True, related_name="+")
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)

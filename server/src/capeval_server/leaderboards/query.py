@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -153,8 +153,8 @@ def build_query(
 ) -> LeaderboardQuery:
     """Return a query from names.
 
-    By default, it uses the first split and reference set, and the current version or that of the final
-    results.
+    By default, it uses the main leaderboard of the phase, and the current version of the references or that
+    of the final results.
 
     Raises:
         NotFoundError: A name does not exist.
@@ -165,7 +165,12 @@ def build_query(
     except OverflowError:
         raise NotFoundError from None
     splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
+    if not split and not references:
+        prefetch_related_objects(splits, "reference_sets")
+        split, references = _get_main(phase, splits)
     chosen = _get_named_or_first(splits, split)
+    # All sets are fetched at once, because a leaderboard also lists the others.
+    prefetch_related_objects([chosen], "reference_sets")
     counted = _get_version(phase, chosen, references, version)
     if subset:
         prefetch_related_objects([chosen], "subsets")
@@ -207,12 +212,32 @@ def _parse_declared(phase: Phase, declared: Iterable[str]) -> tuple[tuple[str, s
     return tuple(sorted(found.items()))
 
 
+def _get_main(phase: Phase, splits: Iterable[Split]) -> tuple[str, str]:
+    """Return the split and the reference set of the main leaderboard, or "" for the first ones.
+
+    Without a setting, it is the split with the name of the phase, or else the first private references:
+    those of the images that teams are ranked by, and not those for development.
+    """
+    sets = [(split, references) for split in splits for references in _sort_sets(split)]
+    rules: tuple[Callable[[Split, ReferenceSet], bool], ...] = (
+        lambda _, references: references.pk == phase.main_id,
+        lambda split, _: split.name == phase.name,
+        lambda _, references: not references.public,
+    )
+    for rule in rules:
+        for split, references in sets:
+            if rule(split, references):
+                return split.name, references.name
+    return "", ""
+
+
+def _sort_sets(split: Split) -> list[ReferenceSet]:
+    return sorted(split.reference_sets.all(), key=lambda one: one.pk)
+
+
 def _get_version(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
     """Return the requested version of a split's references."""
-    # All sets are fetched at once, because a leaderboard also lists the others.
-    prefetch_related_objects([split], "reference_sets")
-    sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
-    reference_set = _get_named_or_first(sets, references)
+    reference_set = _get_named_or_first(_sort_sets(split), references)
     number = _get_default_version(phase, reference_set) if version is None else version
     if not 0 <= number < 2**31:
         raise NotFoundError

@@ -16,16 +16,14 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Model, prefetch_related_objects
-from django.utils import timezone
 
 from capeval import __version__
-from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import OverloadError
 from capeval_server.http.conditional_get import compute_etag
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.query import LeaderboardQuery
 
-__all__ = ["CachedView", "get_or_render", "get_or_render_by_key", "key_of", "replace_time", "shown_phases"]
+__all__ = ["CachedView", "get_or_render", "get_or_render_by_key", "key_of", "replace_time"]
 
 _MOST_BYTES = 64 * 2**20
 # Maximum number of threads of a process that compute or wait for views with arbitrary parameters. The other
@@ -40,14 +38,6 @@ class CachedView:
     content: bytes
     etag: str
     as_of: datetime | None = None
-
-
-def shown_phases(challenge: Challenge) -> list[Phase]:
-    """Return the phases with public leaderboards, in order."""
-    now = timezone.now()
-    prefetch_related_objects([challenge], "phases")
-    found = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
-    return [phase for phase in found if phase.opens <= now and phase.shows_leaderboard(now)]
 
 
 def key_of(question: LeaderboardQuery, *, full: bool) -> str:
@@ -82,7 +72,6 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
         sets,
         question.reference_set.pk,
         question.split_names,
-        [found.name for found in shown_phases(phase.challenge)],
         _query_state(question),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -25,6 +25,7 @@ from capeval.formats.constraints import ImageConstraints, load_constraints
 from capeval.formats.images import ImageInfo, load_images
 from capeval.formats.io.json import to_json_bytes
 from capeval.metrics import METRICS
+from capeval.toolkit import validate_choice
 from capeval_server.challenges import definition
 from capeval_server.challenges.models import (
     Challenge,
@@ -55,6 +56,7 @@ __all__ = [
     "change_challenge",
     "check_images",
     "delete_files_on_error",
+    "get_reference_set",
     "keep_reported",
     "publish",
     "read_files",
@@ -377,7 +379,10 @@ def change_challenge(
     for split in wanted.splits:
         _import_split(challenge, split, files[split.name], stored, deleted)
     for phase in wanted.phases:
-        values = phase.model_dump(exclude={"name", "splits"})
+        values = {
+            **phase.model_dump(exclude={"name", "splits"}),
+            "main": get_reference_set(challenge, phase.main),
+        }
         _check_final(challenge, phase)
         made = upsert(Phase.objects, values, challenge=challenge, name=phase.name)
         names = set(made.splits.values_list("name", flat=True))
@@ -385,6 +390,20 @@ def change_challenge(
             raise ChallengeError(f"splits of phase {phase.name!r} can't change: it has submissions")
         made.splits.set(challenge.splits.filter(name__in=phase.splits))
     return challenge
+
+
+def get_reference_set(challenge: Challenge, place: str) -> ReferenceSet | None:
+    """Return a reference set by split and name, such as `test/c5`, or None for ""."""
+    split, _, name = place.partition("/")
+    found = ReferenceSet.objects.filter(split__challenge=challenge, split__name=split, name=name)
+    return found.get() if place else None
+
+
+def _check_subsets(
+    wanted: definition.SplitDefinition, chosen: Collection[str], subsets: Collection[str]
+) -> None:
+    for name in chosen:
+        validate_choice(f"splits.{wanted.name}.columns.subsets", name, sorted(subsets), error=ChallengeError)
 
 
 def _check_final(challenge: Challenge, wanted: definition.PhaseDefinition) -> None:
@@ -427,7 +446,15 @@ def _import_split(
             humans = {**_read_stored_humans(old), **humans}
             _delete_baselines(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
-    values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
+    columns = wanted.columns.model_dump(exclude_none=True) if wanted.columns else {}
+    _check_subsets(wanted, columns.get("subsets", ()), files.subsets)
+    values = {
+        **scoring,
+        "sort_by": wanted.sort_by,
+        "image_url": wanted.image_url,
+        "links": links,
+        "columns": columns,
+    }
     split = upsert(Split.objects, values, challenge=challenge, name=wanted.name)
     if files.images is not None or f"{place}.images" in deleted:
         image_lists.store_images(split, files.images or ())

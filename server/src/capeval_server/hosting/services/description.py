@@ -15,7 +15,16 @@ from capeval.formats.declared_fields import DeclaredField
 from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Reported, Split
 from capeval_server.submissions.models import Submission
 
-__all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
+__all__ = [
+    "Change",
+    "changes",
+    "describe",
+    "describe_main",
+    "describe_phase",
+    "fingerprint",
+    "state_of",
+    "to_toml",
+]
 
 # A change: its place, such as `phases.open.closes`, the old value, and the new value.
 Change = tuple[str, str, str]
@@ -25,7 +34,8 @@ def describe(challenge: Challenge) -> dict[str, Any]:
     """Return a challenge as the content of its definition, with names of files."""
     related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list", "constraints")
     splits = challenge.splits.prefetch_related(*related).order_by("name")
-    phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
+    phases = challenge.phases.select_related("main__split").prefetch_related("splits")
+    phases = phases.order_by("opens", "name")
     human = {each.baseline_of_id for each in _baselines(challenge)}
     return {
         "challenge": {
@@ -70,6 +80,8 @@ def _describe_split(split: Split, human: set[int | None]) -> dict[str, Any]:
         found["image_url"] = split.image_url
     if split.links:
         found["links"] = split.links
+    if split.columns:
+        found["columns"] = split.columns
     if hasattr(split, "image_list"):
         found["images"] = f"images_{split.name}.json"
     if hasattr(split, "constraints"):
@@ -127,9 +139,15 @@ def describe_phase(phase: Phase) -> dict[str, Any]:
         "quota_per_day": phase.quota_per_day,
         "quota_total": phase.quota_total,
         "leaderboard": phase.leaderboard,
+        "main": describe_main(phase),
         "captions": sorted(phase.captions),
         "captions_by": phase.captions_by,
     }
+
+
+def describe_main(phase: Phase) -> str:
+    """Return the main leaderboard of a phase, such as `test/c5`, or "" for the default."""
+    return f"{phase.main.split.name}/{phase.main.name}" if phase.main else ""
 
 
 def to_toml(challenge: Challenge) -> str:

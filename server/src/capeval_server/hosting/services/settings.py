@@ -23,7 +23,7 @@ from capeval_server.challenges.definition import ChallengeDefinition
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
-from capeval_server.hosting.services.challenge_import import check_images, publish
+from capeval_server.hosting.services.challenge_import import check_images, get_reference_set, publish
 from capeval_server.hosting.services.description import describe, fingerprint
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
@@ -127,8 +127,8 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
             final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
-            if final and set(changed) - {"leaderboard", "captions", "captions_by"}:
-                text = "the results are final: only the visibility of leaderboard and captions can change"
+            if final and set(changed) - {"leaderboard", "main", "captions", "captions_by"}:
+                text = "the results are final: only leaderboard settings and public captions can change"
                 raise FieldsError([("", text)])
             _save_phase(now, new, changed)
             done = f"changed {_join_names(changed)} of phase {name}" if seen else f"added phase {name}"
@@ -138,6 +138,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
 
 def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[str]) -> None:
     values = {name: value for name, value in wanted.items() if name not in ("name", "splits")}
+    values["main"] = get_reference_set(challenge, wanted["main"])
     phase = upsert(Phase.objects, values, challenge=challenge, name=wanted["name"])
     if "splits" in changed:
         if phase.submissions.exists():

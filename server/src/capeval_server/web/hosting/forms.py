@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval.metrics import DEFAULT
-from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase, ReferenceSet
 from capeval_server.hosting.services.settings import FieldsError
 from capeval_server.notifications.services import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.submissions.models import LONGEST_REASON, Submission
@@ -299,6 +299,12 @@ class PhaseForm(forms.Form):
     )
     quota_total = forms.IntegerField(label="Submissions in total", help_text="Per team.", min_value=1)
     leaderboard = forms.ChoiceField(label="Leaderboard visibility", choices=Phase.Leaderboard.choices)
+    main = forms.ChoiceField(
+        label="Main leaderboard",
+        required=False,
+        help_text="Opens first. By default, it is the split with the phase's name, or else the first one"
+        " with private references.",
+    )
     captions = forms.MultipleChoiceField(
         label="Splits with public captions",
         required=False,
@@ -322,6 +328,14 @@ class PhaseForm(forms.Form):
             (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
         ]
         cast(forms.MultipleChoiceField, self.fields["captions"]).choices = splits.choices
+        sets = ReferenceSet.objects.filter(split__challenge=challenge).order_by("split__name", "pk")
+        cast(forms.ChoiceField, self.fields["main"]).choices = [
+            ("", "Automatic"),
+            *(
+                (f"{split}/{name}", f"{split}, references {name}")
+                for split, name in sets.values_list("split__name", "name")
+            ),
+        ]
         if phase is not None:
             # A disabled field keeps its initial value, whatever is submitted.
             self.fields["name"].disabled = True

@@ -11,11 +11,10 @@ from urllib.parse import urlencode, urlsplit
 from django.urls import reverse
 
 from capeval_server.challenges.link_validation import safe_link
-from capeval_server.challenges.models import Phase, ReferenceSet
+from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.query import LAYOUTS, LeaderboardColumn, LeaderboardQuery
-from capeval_server.leaderboards.render_cache import shown_phases
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
@@ -165,7 +164,8 @@ def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: boo
 def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
     """Return the filter links of the leaderboard, by filter.
 
-    The filters are phases, splits, references, columns and subsets with more than one value.
+    The filters are splits, references, columns and subsets with more than one value. The tabs of the
+    challenge link to the other phases.
     """
     split, references, subset = question.split, question.reference_set, question.subset
     images = split.get_subset_images()
@@ -180,7 +180,6 @@ def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink
         return to(split.name, references.name, subset=subset if scored else "")
 
     choices = [
-        ("Phase", _list_phases(question.phase)),
         ("Split", [ChoiceLink(name, to(name), name == split.name) for name in question.split_names]),
         (
             "References",
@@ -238,17 +237,6 @@ def _list_layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
 
 def _build_url(question: LeaderboardQuery, **changes: Any) -> str:
     return address(replace(question, **changes))
-
-
-def _list_phases(chosen: Phase) -> list[ChoiceLink]:
-    """Return links to the public leaderboards and to the current one."""
-    shown = shown_phases(chosen.challenge)
-    shown += [] if chosen in shown else [chosen]
-    slug = chosen.challenge.slug
-    return [
-        ChoiceLink(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
-        for phase in sorted(shown, key=lambda phase: (phase.opens, phase.pk))
-    ]
 
 
 def _current_url(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:

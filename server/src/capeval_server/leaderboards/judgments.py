@@ -1,0 +1,97 @@
+"""Human judgments of systems as columns of leaderboards.
+
+Apps that collect judgments register a source. The scores of a column come from one frozen release, so they
+never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from typing_extensions import TypedDict
+
+from capeval.formats.judgments.human_scores import HumanScore
+from capeval.studies.judging import HUMAN
+from capeval_server.challenges.models import Challenge
+
+__all__ = ["HumanScoreColumn", "JudgmentDetails", "list_judgments", "register_judgments"]
+
+
+class JudgmentDetails(TypedDict):
+    """Number of answers behind a human score, and their agreement."""
+
+    images: int
+    votes: int
+    workers: int | None
+    alpha: float | None
+    alpha_low: float | None
+    alpha_high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanScoreColumn:
+    """Human scores for one question, from one release.
+
+    Scores of different releases are never combined in a column.
+
+    Attributes:
+        question: Name of the question, such as M1.
+        measures: Meaning of the scores.
+        campaign: Title of the campaign.
+        release: Name of the release.
+        source: Name of campaign and release, unique on the server.
+        scores: Score of each judged system.
+        tied: For systems that can't be distinguished from the next one, that next system.
+        missing: The names among Human and Random that were not judged.
+        notes: Notes on the intervals, and on the collection of answers that affects their interpretation.
+        excluded: Number of the release's answers that no longer count; None if it was not counted.
+    """
+
+    question: str
+    measures: str
+    campaign: str
+    release: str
+    source: str
+    scores: Mapping[str, HumanScore]
+    tied: Mapping[str, str]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+    excluded: int | None = field(default=None)
+
+    @cached_property
+    def by_submission(self) -> dict[str, HumanScore]:
+        """Scores of the judged submissions, by the submission's id."""
+        return {score.submission: score for score in self.scores.values() if score.submission}
+
+    def get_score(self, submission: object, *, baseline: bool) -> HumanScore | None:
+        """Return the score of a leaderboard's row, or None.
+
+        Args:
+            submission: The id of the submission.
+            baseline: Whether the row is the human baseline.
+        """
+        return self.scores.get(HUMAN) if baseline else self.by_submission.get(str(submission))
+
+
+Source = Callable[[Challenge, datetime | None], tuple[HumanScoreColumn, ...]]
+_sources: list[Source] = []
+
+
+def register_judgments(source: Source) -> Source:
+    """Add a source of judgments: a function that returns the columns of a challenge up to a time."""
+    if source not in _sources:
+        _sources.append(source)
+    return source
+
+
+def list_judgments(challenge: Challenge, as_of: datetime | None = None) -> tuple[HumanScoreColumn, ...]:
+    """Return the columns of human judgments of a challenge's systems, ordered by question.
+
+    Args:
+        challenge: The challenge.
+        as_of: Only releases up to this time count; None for no limit.
+    """
+    return tuple(column for source in _sources for column in source(challenge, as_of))
