@@ -135,7 +135,7 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
     assert "no longer count" not in text
     block(None, people[0], "a robot")
     assert "12 of its answers no longer count" in Client().get("/small/judgments/").content.decode()
-    assert 'href="/small/judgments/"' in Client().get("/small/").content.decode()
+    assert 'href="/small/judgments/"' in Client().get("/small/open/").content.decode()
 
 
 def test_neighbors_that_people_do_not_tell_apart_are_named(challenge: Challenge, phase: Phase) -> None:

@@ -10,7 +10,10 @@ class AnnotationConfig(AppConfig):
     name = "capeval_server.annotation"
 
     def ready(self) -> None:
-        """Install the triggers that protect answers after each migration."""
+        """Register the columns of judgments, and install the triggers that protect answers."""
         from capeval_server.annotation.core.triggers import install
+        from capeval_server.annotation.releases.human_columns import list_board_columns
+        from capeval_server.leaderboards.judgments import register_judgments
 
+        register_judgments(list_board_columns)
         post_migrate.connect(install, sender=self, dispatch_uid="the triggers of annotation")

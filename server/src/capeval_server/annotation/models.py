@@ -86,6 +86,8 @@ class Campaign(models.Model):
     challenge = models.ForeignKey(Challenge, on_delete=models.PROTECT, null=True, related_name="campaigns")
     # Further users who manage the campaign; staff manage all campaigns.
     organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="campaigns", blank=True)
+    # The ids of the judged submissions, by the names of their systems in the items.
+    systems = models.JSONField(default=dict, blank=True)
     # In the format of `core/options.py`.
     settings = models.JSONField()
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)

@@ -16,7 +16,12 @@ from capeval_server.api.derived_schemas import derived_from
 from capeval_server.challenges.models import Phase, ReferenceSet, Split
 from capeval_server.leaderboards.columns import stored_columns
 from capeval_server.leaderboards.comparison import ScoreComparison
-from capeval_server.leaderboards.entries import Leaderboard, LeaderboardEntry
+from capeval_server.leaderboards.entries import (
+    JudgmentSource,
+    Leaderboard,
+    LeaderboardEntry,
+    MetricAgreement,
+)
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.models import Result
 from capeval_server.submissions.quotas.limits import Quota
@@ -373,9 +378,11 @@ class LeaderboardParameters(Schema):
     """Query of a leaderboard; without `split` and `references`, of the main one of the phase.
 
     `layout` selects the columns: all scores on `subset` (`scores`), the score `sort_by` on all images and on
-    each subset (`subsets`), or all scores on all images and on each subset (`both`). The names of columns in
-    the layouts `subsets` and `both` contain the subset, such as `CIDEr-D (all)`. `declared` selects the rows
-    of submissions that declared a value, as NAME:VALUE; it may be repeated.
+    each subset (`subsets`), all scores on all images and on each subset (`both`), or the columns that the
+    organizers chose (`chosen`, the default if they did): scores by several reference sets, of subsets, and
+    human judgments. The names of columns contain the reference set and the subset if these vary, such as
+    `CIDEr-D (all)` or `CIDEr-D (c40)`. `declared` selects the rows of submissions that declared a value, as
+    NAME:VALUE; it may be repeated.
     """
 
     split: str = ""
@@ -385,8 +392,8 @@ class LeaderboardParameters(Schema):
     sort_by: str = ""
     order: Literal["best", "worst"] = "best"
     as_of: AwareDatetime | None = None
-    layout: Literal["scores", "subsets", "both"] = "scores"
     declared: list[str] = Field(default_factory=list)
+    layout: Literal["", "scores", "subsets", "both", "chosen"] = ""
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
 
@@ -418,6 +425,16 @@ class ReportedAnswer(Schema):
     Significance tests exclude them. `rank` is the rank that the scores would have among the teams' rows, if
     the organizers show it.
     """
+
+
+@derived_from(JudgmentSource)
+class JudgmentSourceAnswer(Schema):
+    """Source of a column with human judgments."""
+
+
+@derived_from(MetricAgreement)
+class MetricAgreementAnswer(Schema):
+    """Correlation of a metric with human judgments, over at least five systems."""
 
 
 @derived_from(Leaderboard, without=("question",))

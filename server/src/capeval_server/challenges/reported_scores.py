@@ -14,6 +14,7 @@ from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.json import TEXT, Field, check_row, iterate_rows, raise_type_error, read_json
 from capeval.formats.io.rows import read_table
 from capeval.metrics.registry import normalize_score
+from capeval.studies.judging import QUESTIONS
 from capeval.toolkit import unescape_cell
 from capeval_server.challenges.link_validation import safe_link
 
@@ -23,6 +24,8 @@ __all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "read_reported"]
 COLUMNS = ("team", "method", "date", "url", "publication")
 MOST_ROWS = 1000
 _LONGEST = 1000
+# The names of M1 to M5 in COCO's leaderboard of 2015.
+_COCO_QUESTIONS = {f"q{number}": f"M{number}" for number in range(1, 6)}
 _MOST_BYTES = 4 * 2**20
 _ENTRY = {"team": Field("an object", lambda value: isinstance(value, dict)), "results": TEXT}
 
@@ -37,7 +40,7 @@ class ReportedRow:
         date: The date of the report, such as `2015-05-29`; empty if unknown.
         url: A URL with more information; empty if there is none.
         publication: The publication; empty if unknown.
-        scores: The scores of all images, by capeval's names.
+        scores: The scores of all images, by capeval's names, and human judgments by question.
     """
 
     team: str
@@ -51,7 +54,8 @@ class ReportedRow:
 def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
     """Return the rows of a file, and the names of its scores that have no column.
 
-    Scores can have the names of COCO's server: `CIDEr` is CIDEr-D.
+    Scores can have the names of COCO's server: `CIDEr` is CIDEr-D. Human judgments are scores too, such as
+    `M1`; in COCO's leaderboard of 2015, `q1`.
 
     Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS` and a
     column per score; or the JSON of COCO's leaderboards. HTML entities in that JSON, such as `&amp;`, are
@@ -74,23 +78,27 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
         if not 1 <= len(read) <= MOST_ROWS:
             raise _build_error(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
         given = {score for row in read for score in row.scores}
-        if not given & set(names):
+        known = {*names, *QUESTIONS}
+        if not given & known:
             expected = ", ".join(names)
             got = ", ".join(sorted(given)) or "none"
             raise _build_error(
-                f"at least one column must be a score of the leaderboard: {expected} (got {got})"
+                f"at least one column must be a score of the leaderboard: {expected};"
+                f" or a question of human judgments: {', '.join(QUESTIONS)} (got {got})"
             )
     except FormatError as error:
         raise FormatError(f"{name}: {error}", kind=error.kind) from None
     rows = [
-        ReportedRow(**{**row.__dict__, "scores": {k: v for k, v in row.scores.items() if k in names}})
+        ReportedRow(**{**row.__dict__, "scores": {k: v for k, v in row.scores.items() if k in known}})
         for row in read
     ]
-    return rows, sorted(given - set(names))
+    return rows, sorted(given - known)
 
 
 def _normalize_names(scores: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    return {normalize_score(name, names): value for name, value in scores.items()}
+    return {
+        _COCO_QUESTIONS.get(name) or normalize_score(name, names): value for name, value in scores.items()
+    }
 
 
 def _parse_csv(data: bytes) -> Iterator[ReportedRow]:

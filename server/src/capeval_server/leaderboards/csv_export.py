@@ -5,12 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from typing import get_type_hints
 
 from capeval.toolkit import escape_row
 from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard
+from capeval_server.leaderboards.judgments import JudgmentDetails
 
 __all__ = ["to_csv"]
+
+# Columns of each human judgment, after its interval.
+_DETAILS = tuple(get_type_hints(JudgmentDetails))
 
 
 def to_csv(board: Leaderboard) -> str:
@@ -21,6 +26,8 @@ def to_csv(board: Leaderboard) -> str:
     fields = board.question.phase.challenge.declared_fields
     declared = [field.name for field in fields if field.shown]
     columns = [column for column in COLUMNS.values() if board.final or not column.final_only]
+    judged = [source.column for source in board.judgments]
+    reported_only = board.reported_only
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(
@@ -29,6 +36,8 @@ def to_csv(board: Leaderboard) -> str:
                 *(column.title for column in columns),
                 *declared,
                 *(text for name in board.columns for text in (name, f"{name} low", f"{name} high")),
+                *(f"{name} {detail}" for name in judged for detail in _DETAILS),
+                *reported_only,
                 "p of no difference to the next row",
                 "test",
                 "reported in",
@@ -40,14 +49,18 @@ def to_csv(board: Leaderboard) -> str:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
         numbers = _format_numbers(board.columns, row.scores, row.intervals)
-        writer.writerow(
-            escape_row((*about, *texts, *numbers, _format_number(row.p_value), row.test or "", "", ""))
-        )
+        details = [
+            _format_number(row.judgments.get(name, {}).get(detail)) for name in judged for detail in _DETAILS
+        ]
+        end = (*[""] * len(reported_only), _format_number(row.p_value), row.test or "", "", "")
+        writer.writerow(escape_row((*about, *texts, *numbers, *details, *end)))
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
         numbers = _format_numbers(board.columns, entry.scores, {})
-        source = (entry.source, entry.source_url)
-        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, "", "", *source)))
+        details = [""] * len(judged) * len(_DETAILS)
+        details += [_format_number(entry.scores[name]) for name in reported_only]
+        end = (*details, "", "", entry.source, entry.source_url)
+        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, *end)))
     return out.getvalue()
 
 
@@ -61,5 +74,5 @@ def _format_numbers(
     ]
 
 
-def _format_number(value: float | None) -> str:
+def _format_number(value: object) -> str:
     return "" if value is None else repr(value)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from capeval.scoring.comparisons import Method
+from capeval_server.leaderboards.judgments import JudgmentDetails
 from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.selectors.precision import shown
 
 __all__ = [
     "Interval",
+    "JudgmentSource",
     "Leaderboard",
     "LeaderboardEntry",
+    "MetricAgreement",
     "RankedSubmission",
     "ShownScores",
     "SubmissionStanding",
@@ -42,8 +45,9 @@ class LeaderboardEntry:
         flag_reason: Reason why an organizer flagged the submission; empty if it is not flagged.
         rescoring: True while the submission waits for scores by the current references.
         failed: Labels of the columns whose scores could not be computed.
-        scores: Score of each column by its label.
-        intervals: 95% bootstrap interval of each score.
+        scores: Score of each column by its label, including human judgments.
+        intervals: 95% interval of each score.
+        judgments: Number of answers behind each human judgment, and their agreement.
         p_value: P-value of the difference to the next row, in the score that ranks.
         test: Test of the p-value: `randomization` of the captions of each image, or `bootstrap` of the images
             for scores that an earlier version of the server stored.
@@ -64,11 +68,62 @@ class LeaderboardEntry:
     failed: Sequence[str]
     scores: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
+    judgments: Mapping[str, JudgmentDetails] = field(default_factory=dict)
     p_value: float | None = None
     test: Method | None = None
     differs_from_next: bool | None = None
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgmentSource:
+    """Source of a column with human judgments.
+
+    Attributes:
+        column: Label of the column.
+        question: Name of the question, such as M1.
+        measures: Meaning of the scores.
+        campaign: Title of the campaign.
+        release: Name of the frozen release that contains the judgments.
+        notes: Notes on the intervals, and on the collection of answers that affects their interpretation.
+    """
+
+    column: str
+    question: str
+    measures: str
+    campaign: str
+    release: str
+    notes: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricAgreement:
+    """Correlation of a metric with human judgments, over systems.
+
+    Attributes:
+        judgment: Label of the column with the judgments.
+        metric: Label of the column with the metric.
+        systems: Number of systems with both.
+        reported: Whether the systems are rows that were reported elsewhere.
+        kendall: Kendall's tau-b.
+        kendall_low: Lower end of its 95% interval over systems.
+        kendall_high: Upper end of the interval.
+        pearson: Pearson's r.
+        pearson_low: Lower end of its 95% interval over systems.
+        pearson_high: Upper end of the interval.
+    """
+
+    judgment: str
+    metric: str
+    systems: int
+    reported: bool
+    kendall: float
+    kendall_low: float
+    kendall_high: float
+    pearson: float
+    pearson_low: float
+    pearson_high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,24 +133,34 @@ class Leaderboard:
     Attributes:
         question: The query of the leaderboard.
         columns: Labels of the score columns.
+        judgments: Sources of the columns with human judgments.
         total: Number of all rows.
         page: Number of the page, from 1; None if `rows` contains all rows.
         pages: Number of pages.
         rescoring: Number of submissions that wait for scores by the current references.
         rows: All rows, or the rows of the page.
         reported: Externally reported scores. They are not rows, and are on the first page only.
+        agreement: Correlation of each metric with the human judgments over at least five judged systems, on
+            the first page only.
         final: Time at which the results became final.
     """
 
     question: LeaderboardQuery
     columns: list[str]
+    judgments: list[JudgmentSource]
     total: int
     page: int | None
     pages: int
     rescoring: int
     rows: list[LeaderboardEntry]
     reported: list[ReportedEntry]
+    agreement: list[MetricAgreement]
     final: datetime | None = None
+
+    @property
+    def reported_only(self) -> list[str]:
+        """Names of the human judgments that only reported rows have."""
+        return [name for entry in self.reported[:1] for name in entry.scores if name not in self.columns]
 
 
 class RankedSubmission(NamedTuple):
@@ -143,8 +208,8 @@ class ShownScores(NamedTuple):
 
 def shown_scores(
     columns: Sequence[LeaderboardColumn],
-    failed: Iterable[str],
-    numbers: Mapping[tuple[str, str], Sequence[float | None]],
+    failed: Collection[tuple[str, str]],
+    numbers: Mapping[tuple[str, str, str], Sequence[float | None]],
     *,
     full: bool,
 ) -> ShownScores:
@@ -152,18 +217,20 @@ def shown_scores(
 
     Args:
         columns: The columns.
-        failed: Names of the scores that could not be computed.
-        numbers: Value and interval ends by score name and subset.
-        full: Whether to show all digits.
+        failed: Reference set and name of the scores that could not be computed.
+        numbers: Value and interval ends by reference set, score name and subset.
+        full: Whether to show all digits also of scores by private references.
     """
     scores: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}
     for column in columns:
-        ends = numbers.get((column.name, column.subset), (None, None, None))
-        value, low, high = (shown(number, full=full) for number in ends)
+        ends = numbers.get((column.references, column.name, column.subset), (None, None, None))
+        # Each column by its own references: public ones can stand beside private ones.
+        value, low, high = (shown(number, full=full or column.public) for number in ends)
         scores[column.label] = value
         intervals[column.label] = None if low is None or high is None else (low, high)
-    return ShownScores([column.label for column in columns if column.name in failed], scores, intervals)
+    labels = [column.label for column in columns if (column.references, column.name) in failed]
+    return ShownScores(labels, scores, intervals)
 
 
 _FIELDS = frozenset(found.name for found in fields(LeaderboardEntry))

@@ -48,6 +48,8 @@ class FinalRows:
     question: LeaderboardQuery
     rows: dict[str, _Stored]
     tests_of_pairs: dict[_Pair, NeighborTest]
+    # The rows by the other reference sets with columns, by set and by `_get_row_key`.
+    others: dict[str, dict[str, _Stored]]
 
     @property
     def final(self) -> datetime | None:
@@ -83,11 +85,23 @@ class FinalRows:
         for standing in standings:
             row = self.rows[standing.place.key]
             facts = {column.name: column.from_json(row) for column in columns}
-            numbers = {(name, subset): ends for name, subset, *ends in row["scores"]}
+            by_set = {self.question.reference_set.name: row} | {
+                name: rows[_get_row_key(row)]
+                for name, rows in self.others.items()
+                if _get_row_key(row) in rows
+            }
+            numbers = {
+                (references, name, subset): ends
+                for references, found_row in by_set.items()
+                for name, subset, *ends in found_row["scores"]
+            }
+            failed = {
+                (references, name) for references, found_row in by_set.items() for name in found_row["failed"]
+            }
             yield new_entry(
                 standing,
                 facts,
-                shown_scores(self.question.columns, row["failed"], numbers, full=full),
+                shown_scores(self.question.score_columns, failed, numbers, full=full),
                 declared=self.question.phase.challenge.shown(row["declared"]),
                 note=_describe_change(row["flag_reason"], now.get(standing.place.submission), self.final),
             )
@@ -137,10 +151,17 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
     """Return the final rows of a leaderboard, or None if it is not final."""
     if question.phase.final is None:
         return None
-    board = FinalBoard.objects.filter(phase=question.phase, version=question.version).first()
-    if board is None:
+    versions = question.shown_versions
+    boards = FinalBoard.objects.filter(phase=question.phase, version__in=versions)
+    contents = {board.version_id: _unpack(board) for board in boards}
+    content = contents.pop(question.version.pk, None)
+    if content is None:
         return None
-    content: dict[str, Any] = json.loads(zlib.decompress(bytes(board.content)))
+    others = {
+        version.reference_set.name: {_get_row_key(row): row for row in contents[version.pk]["rows"]}
+        for version in versions
+        if version.pk in contents
+    }
     until = question.as_of
     return FinalRows(
         question,
@@ -155,7 +176,18 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
             (name, subset, low, high): NeighborTest(p_value, *(method or ["bootstrap"]))
             for name, subset, low, high, p_value, *method in content["p_values"]
         },
+        others,
     )
+
+
+def _unpack(board: FinalBoard) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(zlib.decompress(bytes(board.content)))
+    return content
+
+
+def _get_row_key(row: _Stored) -> str:
+    """Return what identifies a row in all reference sets: each has its own human baseline."""
+    return str(row["submission"]) if row["team"] else ""
 
 
 def _describe_change(flag_reason: str, now: Submission | None, final: datetime | None) -> str:

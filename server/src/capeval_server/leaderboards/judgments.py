@@ -7,7 +7,7 @@ never change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -47,6 +47,7 @@ class HumanScoreColumn:
         tied: For systems that can't be distinguished from the next one, that next system.
         missing: The names among Human and Random that were not judged.
         notes: Notes on the intervals, and on the collection of answers that affects their interpretation.
+        is_chosen: Whether adaptive sampling chose the compared systems.
         excluded: Number of the release's answers that no longer count; None if it was not counted.
     """
 
@@ -59,7 +60,8 @@ class HumanScoreColumn:
     tied: Mapping[str, str]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
-    excluded: int | None = field(default=None)
+    is_chosen: bool = False
+    excluded: int | None = None
 
     @cached_property
     def by_submission(self) -> dict[str, HumanScore]:

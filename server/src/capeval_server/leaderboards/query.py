@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal, TypeVar, cast, get_args
@@ -13,18 +13,30 @@ from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from capeval.metrics.registry import normalize_score
+from capeval.studies.judging import QUESTIONS
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
+from capeval_server.leaderboards.judgments import HumanScoreColumn, list_judgments
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
-__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "build_query", "may_see"]
+__all__ = [
+    "LAYOUTS",
+    "Layout",
+    "LeaderboardColumn",
+    "LeaderboardQuery",
+    "build_query",
+    "default_layout",
+    "may_see",
+]
 
 # Columns of a leaderboard: all scores of one subset (or of all images), one score of all images and of each
-# subset, or all scores of all images and of each subset.
-Layout = Literal["scores", "subsets", "both"]
+# subset, all scores of all images and of each subset, or those that the organizers chose.
+Layout = Literal["scores", "subsets", "both", "chosen"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+# Layouts of all images, which can show judgments.
+WHOLE: tuple[Layout, ...] = ("scores", "chosen")
 
 Row = TypeVar("Row", Split, ReferenceSet)
 
@@ -34,14 +46,25 @@ class LeaderboardColumn:
     """Score column of a leaderboard.
 
     Attributes:
-        name: The name of the score.
+        name: The name of the score, or the question of judgments.
         subset: The subset; empty for all images.
         label: The name of the column in JSON and CSV.
+        references: The name of the reference set; empty for judgments.
+        public: Whether all digits are public.
+        judgment: The judgments of the column; None for a score, or if no release has them.
     """
 
     name: str
     subset: str
     label: str
+    references: str = ""
+    public: bool = True
+    judgment: HumanScoreColumn | None = field(default=None, repr=False)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether people's judgments are the scores."""
+        return not self.references
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +83,7 @@ class LeaderboardQuery:
         layout: The selection of columns.
         split_names: The names of the phase's splits in order; empty in queries without a choice.
         declared: Names and values of declared fields that select rows.
+        other_versions: The versions of the split's other reference sets whose scores are also columns.
     """
 
     phase: Phase
@@ -73,26 +97,101 @@ class LeaderboardQuery:
     layout: Layout = "scores"
     split_names: tuple[str, ...] = ()
     declared: tuple[tuple[str, str], ...] = ()
+    other_versions: tuple[ReferenceVersion, ...] = ()
+
+    @property
+    def shown_versions(self) -> tuple[ReferenceVersion, ...]:
+        """Versions of the references of all columns, beginning with the ones of the order."""
+        return (self.version, *(self.other_versions if self.layout == "chosen" else ()))
 
     @cached_property
     def columns(self) -> list[LeaderboardColumn]:
-        """Columns in the order of the split's metrics, with all images before subsets."""
+        """All columns, with judgments last."""
+        return [*self.score_columns, *self.judgment_columns]
+
+    @cached_property
+    def score_columns(self) -> list[LeaderboardColumn]:
+        """Columns with scores of metrics, in the order of the metrics or of the organizers' choice."""
+        own, names = self.reference_set, score_names(self.split)
+        if self.layout == "chosen":
+            return self._choose_columns(names)
         if self.layout == "scores":
-            return [LeaderboardColumn(name, self.subset, name) for name in score_names(self.split)]
-        names = [self.sort_by] if self.layout == "subsets" else score_names(self.split)
-        subsets = ["", *self.reference_set.scored_subsets()]
+            return [LeaderboardColumn(name, self.subset, name, own.name, own.public) for name in names]
+        names = [self.sort_by] if self.layout == "subsets" else names
+        subsets = ["", *own.scored_subsets()]
         return [
-            LeaderboardColumn(name, subset, f"{name} ({subset or 'all'})")
+            LeaderboardColumn(name, subset, f"{name} ({subset or 'all'})", own.name, own.public)
             for name in names
             for subset in subsets
         ]
 
+    def _choose_columns(self, names: list[str]) -> list[LeaderboardColumn]:
+        chosen, own = self.split.columns, self.reference_set
+        by_name = {version.reference_set.name: version.reference_set for version in self.shown_versions}
+        order = chosen.get("references", [one.name for one in _sort_sets(self.split)])
+        listed = [by_name[name] for name in order if name in by_name]
+        sets = listed if own in listed else [own]
+        wanted = chosen.get("subsets", ())
+        scored = {one.pk: {"", *(one.scored_subsets() if wanted else ())} for one in sets}
+        found = [
+            (one, name, subset)
+            for one in sets
+            for name in chosen.get("scores", names)
+            for subset in ("", *wanted)
+            if name in names and subset in scored[one.pk]
+        ]
+        if not self.is_sorted_by_judgment and (own, self.sort_by, self.subset) not in found:
+            found.insert(0, (own, self.sort_by, self.subset))
+        has_subsets = any(subset for _, _, subset in found)
+        columns = []
+        for one, name, subset in found:
+            about = [one.name] if len(sets) > 1 else []
+            about += [subset or "all"] if has_subsets else []
+            label = f"{name} ({', '.join(about)})" if about else name
+            columns.append(LeaderboardColumn(name, subset, label, one.name, one.public))
+        return columns
+
+    @cached_property
+    def judgment_columns(self) -> list[LeaderboardColumn]:
+        """Columns with people's judgments, which cover no subsets."""
+        if self.subset or self.layout not in WHOLE:
+            return []
+        listed = list_judgments(self.phase.challenge, self.as_of)
+        chosen = self.split.columns.get("judgments") if self.layout == "chosen" else None
+        questions = [column.question for column in listed]
+        names = score_names(self.split)
+        found = []
+        for column in listed:
+            repeated = questions.count(column.question) > 1 or column.question in names
+            label = f"{column.question} ({column.source})" if repeated else column.question
+            if chosen is None or column.question in chosen or label == self.sort_by:
+                found.append(LeaderboardColumn(column.question, "", label, judgment=column))
+        if chosen is not None:
+            found.sort(
+                key=lambda column: (column.name not in chosen, (*chosen, column.name).index(column.name))
+            )
+        if self.is_sorted_by_judgment and self.sort_by not in {column.label for column in found}:
+            # Judged rows can also be reported elsewhere.
+            found.append(LeaderboardColumn(self.sort_by, "", self.sort_by))
+        return found
+
+    @property
+    def is_sorted_by_judgment(self) -> bool:
+        """Whether people's judgments rank the rows."""
+        return self.sort_by not in score_names(self.split)
+
+    @property
+    def sorting_column(self) -> LeaderboardColumn:
+        """Column by which the rows are sorted."""
+        if self.is_sorted_by_judgment:
+            return next(one for one in self.judgment_columns if one.label == self.sort_by)
+        key = (self.reference_set.name, self.sort_by, self.subset)
+        return next(one for one in self.score_columns if (one.references, one.name, one.subset) == key)
+
     @property
     def sorted_column(self) -> str:
         """Label of the column by which the rows are sorted."""
-        return next(
-            one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
-        )
+        return self.sorting_column.label
 
     @property
     def order(self) -> str:
@@ -102,7 +201,7 @@ class LeaderboardQuery:
     @cached_property
     def higher_is_better(self) -> bool:
         """Whether a higher value of the score that ranks is better."""
-        return higher_is_better(self.split, self.sort_by)
+        return self.is_sorted_by_judgment or higher_is_better(self.split, self.sort_by)
 
     @property
     def descending(self) -> bool:
@@ -113,7 +212,8 @@ class LeaderboardQuery:
     def plain(self) -> bool:
         """Whether the query selects only a phase, a split and a reference set."""
         chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout, self.declared)
-        return self.current and chosen == (None, "", self.split.sort_by, True, "scores", ())
+        default = (None, "", self.split.sort_by, True, default_layout(self.split, ""), ())
+        return self.current and chosen == default
 
     @property
     def declared_values(self) -> dict[str, str]:
@@ -176,14 +276,13 @@ def build_query(
         prefetch_related_objects([chosen], "subsets")
         if subset not in counted.reference_set.scored_subsets():
             raise NotFoundError
-    names = score_names(chosen)
-    if sort_by:
-        sort_by = normalize_score(sort_by, names)
-        validate_choice("sort_by", sort_by, names, error=LeaderboardQueryError)
-    if order:
-        validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     if layout:
         validate_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
+    layout = layout or default_layout(chosen, subset)
+    if sort_by:
+        sort_by = _check_sort(phase, chosen, sort_by, as_of, is_whole=not subset and layout in WHOLE)
+    if order:
+        validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     return LeaderboardQuery(
         phase=phase,
         split=chosen,
@@ -193,9 +292,10 @@ def build_query(
         sort_by=sort_by or chosen.sort_by,
         best_first=order != "worst",
         as_of=as_of,
-        layout=cast(Layout, layout or "scores"),
+        layout=cast(Layout, layout),
         split_names=tuple(one.name for one in splits),
         declared=_parse_declared(phase, declared),
+        other_versions=_list_other_versions(phase, chosen, counted) if layout == "chosen" else (),
     )
 
 
@@ -210,6 +310,46 @@ def _parse_declared(phase: Phase, declared: Iterable[str]) -> tuple[tuple[str, s
             raise LeaderboardQueryError(f"'declared' must be one of {known or 'no values'} (got {text!r})")
         found[name] = value
     return tuple(sorted(found.items()))
+
+
+def default_layout(split: Split, subset: str) -> Layout:
+    """Return the layout of a split's leaderboards without a choice in the query."""
+    return "chosen" if split.columns and not subset else "scores"
+
+
+def _check_sort(phase: Phase, split: Split, sort_by: str, as_of: datetime | None, *, is_whole: bool) -> str:
+    """Return the name of the score or the question to sort by."""
+    names = score_names(split)
+    found: str = normalize_score(sort_by, names)
+    if found in names:
+        return found
+    # Only now, because it reads the releases.
+    columns = list_judgments(phase.challenge, as_of) if is_whole else ()
+    judged = [
+        name for column in columns for name in (column.question, f"{column.question} ({column.source})")
+    ]
+    judged += QUESTIONS if is_whole else ()
+    validate_choice("sort_by", found, [*names, *dict.fromkeys(judged)], error=LeaderboardQueryError)
+    return found
+
+
+def _list_other_versions(
+    phase: Phase, split: Split, counted: ReferenceVersion
+) -> tuple[ReferenceVersion, ...]:
+    """Return the versions of the split's other reference sets that are shown beside the requested one.
+
+    There are none beside an earlier version.
+    """
+    if counted.number != _get_default_version(phase, counted.reference_set):
+        return ()
+    chosen = split.columns.get("references")
+    others = [one for one in _sort_sets(split) if one != counted.reference_set]
+    found = [
+        one.versions.filter(number=_get_default_version(phase, one)).first()
+        for one in others
+        if chosen is None or one.name in chosen
+    ]
+    return tuple(version for version in found if version is not None)
 
 
 def _get_main(phase: Phase, splits: Iterable[Split]) -> tuple[str, str]:

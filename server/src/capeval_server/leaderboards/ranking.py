@@ -6,8 +6,19 @@ import math
 from collections.abc import Sequence
 
 from capeval.scoring.significance import is_significant
-from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission, SubmissionStanding
+from capeval_server.leaderboards.entries import (
+    Leaderboard,
+    LeaderboardEntry,
+    RankedSubmission,
+    SubmissionStanding,
+)
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
+from capeval_server.leaderboards.judged_rows import add_judgments, describe_judgments, find_judgment
+from capeval_server.leaderboards.metric_agreement import (
+    FEWEST_JUDGED,
+    measure_agreement,
+    measure_reported_agreement,
+)
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
 from capeval_server.leaderboards.submission_rows import SubmissionRows
@@ -34,9 +45,8 @@ def leaderboard(
         full: Whether to show all digits of scores by private references, as for organizers. The order always
             depends on all digits.
     """
-    full = full or question.reference_set.public
     source = _get_source(question)
-    placed = _sort(question, source.places())
+    placed = _sort(question, _rank_by_judgment(question, source.places()))
     start, stop = (0, len(placed)) if page is None else ((page - 1) * PAGE, page * PAGE)
     listed = placed[start:stop]
     # The last row of a page is compared with the first of the next.
@@ -48,17 +58,23 @@ def leaderboard(
         p_value, method = (None, None) if place.score is None or test is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
         differs = None if p_value is None else is_significant(p_value)
-        shown_p = round_p_value(p_value, full=full)
+        shown_p = round_p_value(p_value, full=full or question.reference_set.public)
         standings.append(SubmissionStanding(place, rank, shown_p, method, differs))
+    reported = [] if start else reported_entries(question, scores)
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],
-        rows=list(source.entries(standings, full=full)),
+        judgments=describe_judgments(question),
+        rows=[add_judgments(question, row) for row in source.entries(standings, full=full)],
         total=len(placed),
         page=page,
         pages=max(1, math.ceil(len(placed) / PAGE)),
         rescoring=source.rescoring(),
-        reported=[] if start else reported_entries(question, scores),
+        reported=reported,
+        agreement=[
+            *measure_agreement(question, [] if start else _list_judged(question, source, placed, full=full)),
+            *measure_reported_agreement(question, reported),
+        ],
         final=source.final,
     )
 
@@ -68,6 +84,37 @@ def places(question: LeaderboardQuery) -> list[RankedSubmission]:
     full = question.reference_set.public
     found = _sort(question, _get_source(question).places())
     return [place._replace(score=shown(place.score, full=full)) for place in found]
+
+
+def _rank_by_judgment(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[RankedSubmission]:
+    if not question.is_sorted_by_judgment:
+        return placed
+    column = question.sorting_column
+    scores = [find_judgment(column, place.submission, baseline=place.baseline) for place in placed]
+    return [
+        place._replace(score=None if score is None else score.value, score_id=None)
+        for place, score in zip(placed, scores, strict=True)
+    ]
+
+
+def _list_judged(
+    question: LeaderboardQuery,
+    source: FinalRows | SubmissionRows,
+    placed: Sequence[RankedSubmission],
+    *,
+    full: bool,
+) -> list[LeaderboardEntry]:
+    """Return the rows of the judged submissions, if they are enough for correlations."""
+    columns = question.judgment_columns
+    judged = [
+        SubmissionStanding(place, None, None, None, None)
+        for place in placed
+        if not place.baseline
+        and any(find_judgment(column, place.submission, baseline=False) for column in columns)
+    ]
+    if len(judged) < FEWEST_JUDGED:
+        return []
+    return [add_judgments(question, row) for row in source.entries(judged, full=full)]
 
 
 def _get_source(question: LeaderboardQuery) -> FinalRows | SubmissionRows:

@@ -71,6 +71,12 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
         [_get_fields(row) for row in (phase.challenge, phase, split, question.version)],
         sets,
         question.reference_set.pk,
+        [shown.pk for shown in question.shown_versions],
+        [
+            (one.label, one.judgment.source, one.judgment.campaign)
+            for one in question.judgment_columns
+            if one.judgment is not None
+        ],
         question.split_names,
         _query_state(question),
     )
@@ -91,10 +97,10 @@ FROM submissions_submission submission LEFT JOIN teams_team team ON team.id = su
 WHERE submission.phase_id = %s {only} {until}
 UNION ALL
 SELECT 2, COUNT(*), SUM(stamp), 0 FROM submissions_submission submission
-WHERE submission.baseline_of_id = %s {until}
+WHERE submission.baseline_of_id IN ({sets}) {until}
 UNION ALL
 SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported reported
-WHERE reported.reference_set_id = %s {until_reported}"""
+WHERE reported.reference_set_id IN ({sets}) {until_reported}"""
 
 
 def _query_state(question: LeaderboardQuery) -> list[tuple[int, ...]]:
@@ -108,9 +114,10 @@ def _query_state(question: LeaderboardQuery) -> list[tuple[int, ...]]:
     if question.as_of is not None:
         until, until_reported = "AND submission.created <= %s", "AND reported.created <= %s"
         times = [connection.ops.adapt_datetimefield_value(question.as_of)]
-    references = question.reference_set.pk
-    asked = [question.phase.pk, *times, references, *times, references, *times]
-    query = _STANDING.format(only=only, until=until, until_reported=until_reported)
+    sets = [version.reference_set_id for version in question.shown_versions]
+    asked = [question.phase.pk, *times, *sets, *times, *sets, *times]
+    places = ", ".join(["%s"] * len(sets))
+    query = _STANDING.format(only=only, until=until, until_reported=until_reported, sets=places)
     with connection.cursor() as cursor:
         cursor.execute(query, asked)
         return sorted(tuple(int(value or 0) for value in row) for row in cursor.fetchall())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import gt, lt
 from typing import Any
 
+from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, leaderboard_points
 from capeval_server.challenges.models import Reported
 from capeval_server.leaderboards.query import LeaderboardQuery
 
-__all__ = ["ReportedEntry", "reported_entries"]
+__all__ = ["POINTS", "ReportedEntry", "reported_entries"]
+
+POINTS = "points"
+"""Column of the points by M1 and M2, as in COCO's challenge of 2015."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +30,8 @@ class ReportedEntry:
         publication: Publication of the method.
         source: Title of the source that reported the scores.
         source_url: URL of the source; empty if there is none.
-        scores: Score of each column of the leaderboard by its label.
+        scores: Score of each column of the leaderboard by its label; also human judgments that only reported
+            rows have, by question.
     """
 
     rank: int | None
@@ -45,7 +50,8 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
 
     Reported scores are of all images, and not by a specific version of the references. Therefore a
     leaderboard of a subset or of an earlier version has none. They have no declared fields either, by which
-    a leaderboard may be filtered.
+    a leaderboard may be filtered. Rows for several reference sets with the same team, method and date are one
+    entry.
 
     Args:
         question: The query.
@@ -53,32 +59,100 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     """
     if question.subset or question.declared or not question.current:
         return []
-    found = Reported.objects.filter(reference_set=question.reference_set).order_by("name")
+    sets = [version.reference_set for version in question.shown_versions]
+    found = Reported.objects.filter(reference_set__in=sets).select_related("reference_set")
+    found = found.defer("reference_set__part").order_by("name")
     if question.as_of is not None:
         found = found.filter(created__lte=question.as_of)
-    entries = [
-        (row["scores"].get(question.sort_by), _build_entry(question, source, row, scores))
-        for source in found
-        for row in source.rows
-    ]
+    merged = _merge(sorted(found, key=lambda one: (one.reference_set != question.reference_set, one.name)))
+    sort = question.sorted_column
+    names = _list_reported_judgments(question, [row.judgments for row in merged])
+    entries = [_build_entry(question, row, names, scores) for row in merged]
     sign = -1 if question.descending else 1
-    entries.sort(key=lambda entry: (entry[0] is None, sign * (entry[0] or 0.0)))
-    return [entry for _, entry in entries]
+    entries.sort(key=lambda entry: (entry.scores[sort] is None, sign * (entry.scores[sort] or 0.0)))
+    return entries
+
+
+@dataclass(kw_only=True)
+class _MergedRow:
+    """Row of one or more reference sets.
+
+    Attributes:
+        source: The source of the first set's row.
+        row: The first set's row.
+        by_set: The scores by reference set.
+        judgments: The human judgments by question.
+    """
+
+    source: Reported
+    row: Mapping[str, Any]
+    by_set: dict[str, Mapping[str, float]]
+    judgments: dict[str, float]
+
+
+def _merge(found: Iterable[Reported]) -> list[_MergedRow]:
+    merged: list[_MergedRow] = []
+    by_key: dict[tuple[str, ...], list[_MergedRow]] = {}
+    for source in found:
+        for row, points in zip(source.rows, _compute_points(source.rows), strict=True):
+            own, name = row["scores"], source.reference_set.name
+            judgments = {question: value for question, value in own.items() if question in QUESTIONS} | points
+            same = by_key.setdefault(tuple(row[each] for each in ("team", "method", "date")), [])
+            there = next((each for each in same if name not in each.by_set), None)
+            if there is None:
+                there = _MergedRow(source=source, row=row, by_set={}, judgments={})
+                same.append(there)
+                merged.append(there)
+            there.by_set[name] = own
+            there.judgments |= judgments
+    return merged
+
+
+def _compute_points(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
+    """Return the points of each row by M1 and M2, as in COCO's challenge of 2015."""
+    columns = {
+        question: {
+            str(place): row["scores"][question]
+            for place, row in enumerate(rows)
+            if row["team"] not in (HUMAN, RANDOM) and {"M1", "M2"} <= row["scores"].keys()
+        }
+        for question in ("M1", "M2")
+    }
+    points = {each.system: {POINTS: float(each.total)} for each in leaderboard_points(columns)}
+    return [points.get(str(place), {}) for place in range(len(rows))]
+
+
+def _list_reported_judgments(
+    question: LeaderboardQuery, judgments: Iterable[Mapping[str, float]]
+) -> list[str]:
+    """Return the questions that only reported rows have judgments for."""
+    given = {name for row in judgments for name in row}
+    labels = {column.label for column in question.columns}
+    chosen = question.split.columns.get("judgments") if question.layout == "chosen" else None
+    shown = [name for name in (*QUESTIONS, POINTS) if name in given and name not in labels]
+    return [name for name in shown if chosen is None or name in chosen or (name == POINTS and chosen)]
 
 
 def _build_entry(
-    question: LeaderboardQuery, source: Reported, row: Mapping[str, Any], scores: Sequence[float]
+    question: LeaderboardQuery, merged: _MergedRow, names: Sequence[str], scores: Sequence[float]
 ) -> ReportedEntry:
-    own: Mapping[str, float] = row["scores"]
-    sorted_by = own.get(question.sort_by)
+    values = {
+        column.label: merged.judgments.get(column.name)
+        if column.is_judged
+        else None
+        if column.subset
+        else merged.by_set.get(column.references, {}).get(column.name)
+        for column in question.columns
+    }
+    sorted_by = values[question.sorted_column]
     rank = None
-    if source.ranked and sorted_by is not None:
+    if merged.source.ranked and sorted_by is not None:
         better = gt if question.higher_is_better else lt
         rank = 1 + sum(better(score, sorted_by) for score in scores)
     return ReportedEntry(
         rank=rank,
-        **{name: str(row[name]) for name in ("team", "method", "date", "url", "publication")},
-        source=source.title,
-        source_url=source.url,
-        scores={column.label: None if column.subset else own.get(column.name) for column in question.columns},
+        **{name: str(merged.row[name]) for name in ("team", "method", "date", "url", "publication")},
+        source=merged.source.title,
+        source_url=merged.source.url,
+        scores={**values, **{name: merged.judgments.get(name) for name in names}},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -136,7 +136,11 @@ class SubmissionRows:
             if standing.place.stamp is not None
         ]
         wanted = [key for _, key in listed]
-        facts, numbers = self._get_facts(wanted), self._get_shown_scores(wanted, full=full)
+        facts = self._get_facts(wanted)
+        shared = {key for standing, key in listed if standing.place.baseline}
+        numbers = self._get_shown_scores(
+            wanted, shared if self._question.other_versions else set(), full=full
+        )
         challenge, current = self._question.phase.challenge, self._question.current
         for standing, key in listed:
             declared, state, found = facts[key[0]]
@@ -167,34 +171,56 @@ class SubmissionRows:
             for key, declared, state, *values in rows
         }
 
-    def _get_shown_scores(self, wanted: Sequence[_Stamped], *, full: bool) -> dict[_Stamped, _Numbers]:
-        """Return the scores of submissions in the columns of the leaderboard."""
+    def _get_shown_scores(
+        self, wanted: Sequence[_Stamped], shared: Collection[_Stamped], *, full: bool
+    ) -> dict[_Stamped, _Numbers]:
+        """Return the scores of submissions in the columns of the leaderboard.
+
+        Args:
+            wanted: The submissions.
+            shared: The human baselines among them that also show the scores of the baselines of other
+                reference sets. They are not cached, because their stamps don't change with those.
+            full: Whether to show all digits also of scores by private references.
+        """
         question = self._question
-        columns = question.columns
-        group = repr((question.version.pk, columns, full))
-        known = _numbers.known(group, wanted)
+        columns, versions = question.score_columns, question.shown_versions
+        group = repr(([version.pk for version in versions], columns, full))
+        known = _numbers.known(group, [one for one in wanted if one not in shared])
         missing = [one for one in wanted if one not in known]
         if not missing:
             return known
-        of_version = Result.objects.filter(reference_version=question.version)
-        results = of_version.filter(submission__in=self._filter_named(missing))
-        failures: dict[str, set[str]] = {}
-        for key, metric, failure in results.values_list(_cast_id("submission"), "metric", "failure"):
-            failures.setdefault(key, set()).update(METRICS[metric]().names if failure else ())
-        stored: dict[str, dict[tuple[str, str], Sequence[float | None]]] = {}
+        sets = {version.pk: version.reference_set for version in versions}
+        selected = Q(submission__in=self._filter_named(missing))
+        if shared:
+            selected |= Q(submission__baseline_of__in=list(sets.values())[1:])
+        results = Result.objects.filter(selected, reference_version__in=versions)
+        # The baseline of another set is part of the row of the first set's baseline.
+        places: dict[int | None, list[str]] = {one.pk: [key for key, _ in shared] for one in sets.values()}
+        scored: set[str] = set()
+        failures: dict[str, set[tuple[str, str]]] = {}
+        named = (_cast_id("submission"), "submission__baseline_of", "reference_version", "metric", "failure")
+        for key, baseline, version, metric, failure in results.values_list(*named):
+            if version == question.version.pk:
+                scored.add(key)
+            for place in places.get(baseline) or [key]:
+                names = METRICS[metric]().names if failure else ()
+                failures.setdefault(place, set()).update((sets[version].name, name) for name in names)
+        stored: dict[str, dict[tuple[str, str, str], Sequence[float | None]]] = {}
         rows = Score.objects.filter(result__in=results)
-        for key, name, subset, *ends in rows.values_list(
-            _cast_id("result__submission"), "name", "subset", "value", "low", "high"
+        about = [f"result__{name}" for name in ("submission__baseline_of", "reference_version")]
+        for key, baseline, version, name, subset, *ends in rows.values_list(
+            _cast_id("result__submission"), *about, "name", "subset", "value", "low", "high"
         ):
-            stored.setdefault(key, {})[name, subset] = ends
+            for place in places.get(baseline) or [key]:
+                stored.setdefault(place, {})[sets[version].name, name, subset] = ends
         new = {
             (key, stamp): _Numbers(
-                key in failures,
+                key in scored,
                 shown_scores(columns, failures.get(key, ()), stored.get(key, {}), full=full),
             )
             for key, stamp in missing
         }
-        _numbers.add(group, new)
+        _numbers.add(group, {one: numbers for one, numbers in new.items() if one not in shared})
         return known | new
 
     def rescoring(self) -> int:

@@ -11,7 +11,6 @@ from django.template import Context, Library
 from django.urls import reverse
 from django.utils import timezone
 
-from capeval_server.annotation.releases.human_columns import is_judged
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.teams.services.enrollment import team_of
@@ -103,8 +102,6 @@ def _list_tabs(
     for name, text in (("leaderboard", "Leaderboard"), ("captions", "Captions"), ("submit", "Submit")):
         if places[name]:
             yield Tab(name=name, text=text, address=next(iter(places[name].values())))
-        if name == "leaderboard" and places[name] and is_judged(challenge):
-            yield tab("judgments", "Judgments", "judgments")
     if member:
         yield tab("submissions", "Your submissions", "submissions")
         yield tab("team", "Your team", "team")

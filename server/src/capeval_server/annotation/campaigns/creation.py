@@ -30,6 +30,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
+from capeval_server.submissions.models import Submission
 
 __all__ = [
     "CampaignPreview",
@@ -222,6 +223,7 @@ def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
                 kind=wanted.kind.name,
                 challenge=challenge,
                 settings=wanted.options.model_dump(),
+                systems=_check_systems(wanted, challenge),
             )
     except IntegrityError:
         raise CampaignError(f"campaign.slug must be new on this server ({wanted.slug!r} is taken)") from None
@@ -233,6 +235,22 @@ def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
         rules=wanted.rules,
     )
     return made
+
+
+def _check_systems(wanted: CampaignDefinition, challenge: Challenge | None) -> dict[str, str]:
+    """Return the judged submissions by system; all must be submissions to the challenge."""
+    submissions = (
+        Submission.objects.filter(phase__challenge=challenge) if challenge else Submission.objects.none()
+    )
+    found = {
+        str(pk) for pk in submissions.filter(pk__in=wanted.systems.values()).values_list("pk", flat=True)
+    }
+    for system, submission in wanted.systems.items():
+        if submission not in found:
+            raise CampaignError(
+                f"systems.{system} must be a submission to the campaign's challenge (got {submission!r})"
+            )
+    return wanted.systems
 
 
 def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ __all__ = [
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
 _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
+_SUBMISSION = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Maximum length in characters of instructions or of a consent text.
 LONGEST_MARKDOWN = 100_000
 
@@ -69,6 +71,7 @@ class CampaignDefinition:
         items: Name of the file of items.
         quiz: Lines of additional items, from the quiz that the definition names.
         images: Name of the folder of images, if any.
+        systems: Ids of the judged submissions, by the names of their systems in the items.
     """
 
     slug: str
@@ -82,6 +85,7 @@ class CampaignDefinition:
     items: str
     quiz: Sequence[bytes]
     images: str | None
+    systems: dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +158,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         items=about.items,
         quiz=quiz,
         images=about.images,
+        systems=_get_systems(name, content),
     )
 
 
@@ -175,7 +180,7 @@ def read_rules(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _check_parts(name: str, content: Mapping[str, Any]) -> None:
-    parts = ("campaign", "settings", "rules")
+    parts = ("campaign", "settings", "rules", "systems")
     unknown = sorted(set(content) - set(parts))
     if unknown:
         raise CampaignError(f"{name}: unknown part {unknown[0]!r} (allowed: {', '.join(parts)})")
@@ -209,6 +214,16 @@ def _get_table(name: str, content: Mapping[str, Any], part: str) -> dict[str, An
     found = content.get(part, {})
     if not isinstance(found, dict):
         raise CampaignError(f"{name}: {part} must be a table (got {found!r})")
+    return found
+
+
+def _get_systems(name: str, content: Mapping[str, Any]) -> dict[str, str]:
+    found = _get_table(name, content, "systems")
+    for system, submission in found.items():
+        if not isinstance(submission, str) or not _SUBMISSION.fullmatch(submission):
+            raise CampaignError(
+                f"{name}: systems.{system} must be the id of a submission, as in its URL (got {submission!r})"
+            )
     return found
 
 

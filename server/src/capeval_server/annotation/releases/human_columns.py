@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
+from capeval.errors import CapevalError
 from capeval.formats.judgments.human_scores import HumanScore, load_human_differences, load_human_scores
 from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
@@ -16,58 +19,20 @@ from capeval_server.annotation.releases.judgments import judgment_kinds
 from capeval_server.annotation.releases.release_files import count_outdated_answers, folder_of
 from capeval_server.annotation.task_types import TASKS, RatingResult
 from capeval_server.challenges.models import Challenge
+from capeval_server.leaderboards.bounded_cache import BoundedCache
+from capeval_server.leaderboards.judgments import HumanScoreColumn
 
-__all__ = ["HumanScoreCell", "HumanScoreColumn", "HumanScoreRow", "columns_of", "is_judged", "rows_of"]
+__all__ = ["HumanScoreCell", "HumanScoreRow", "columns_of", "list_board_columns", "list_questions", "rows_of"]
+
+_log = logging.getLogger(__name__)
+# Columns by release, which never change.
+_loaded: BoundedCache[int, tuple[HumanScoreColumn, ...]] = BoundedCache(most=200)
 
 _CHOSEN_BY = "Adaptive sampling chose which systems were compared more often:"
 _CHOSEN = {
     STRENGTH.name: f"{_CHOSEN_BY} strengths take this into account.",
     WINS.name: f"{_CHOSEN_BY} shares of wins are not comparable between systems. Compare strengths.",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class HumanScoreColumn:
-    """Human scores for one question, from one release.
-
-    Scores of different releases are never combined in a column.
-
-    Attributes:
-        question: Name of the question, such as M1.
-        measures: Meaning of the scores.
-        campaign: Title of the campaign.
-        release: Name of the release.
-        scores: Score of each judged system.
-        tied: For systems that can't be distinguished from the next one, that next system.
-        missing: The names among Human and Random that were not judged.
-        excluded: Number of the release's answers that no longer count.
-        stopped: Note on the rule that ended items early and its effect on the scores; empty if none did.
-        is_chosen: Whether adaptive sampling chose the compared systems.
-    """
-
-    question: str
-    measures: str
-    campaign: str
-    release: str
-    scores: Mapping[str, HumanScore]
-    tied: Mapping[str, str]
-    missing: tuple[str, ...]
-    excluded: int
-    stopped: str
-    is_chosen: bool
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on the intervals, and on the collection of answers that affects their interpretation."""
-        chosen = _CHOSEN[self.question] if self.is_chosen else ""
-        intervals = dict.fromkeys(each.interval for each in self.scores.values())
-        alphas = dict.fromkeys(
-            f"Alpha of the {each.alpha_scale} scale, with {each.alpha_interval}."
-            for each in self.scores.values()
-            if each.alpha_scale
-        )
-        known = (f"{interval}." for interval in intervals if interval)
-        return tuple(note for note in (*known, *alphas, self.stopped, chosen) if note)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,17 +55,21 @@ class HumanScoreRow:
     system: str
     places: tuple[HumanScoreCell | None, ...]
 
-
-def is_judged(challenge: Challenge) -> bool:
-    """Return whether a challenge has a release with judgments of its systems."""
-    kinds = judgment_kinds()
-    return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=kinds).exists()
+    @property
+    def submission(self) -> str:
+        """Id of the judged submission; empty if the system is not one."""
+        return next((place.score.submission for place in self.places if place and place.score.submission), "")
 
 
 def _get_questions() -> dict[str, Question]:
     """Return the questions of all task types by name; the library's come first."""
     added = (question for task in TASKS.values() for question in task.result.questions)
     return {**QUESTIONS, **{question.name: question for question in added}}
+
+
+def list_questions() -> list[str]:
+    """Return the names of all questions that can be columns, in order."""
+    return list(_get_questions())
 
 
 def _filter_shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
@@ -112,13 +81,39 @@ def _filter_shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
 
 
 def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
-    """Return the columns of the latest release of each campaign, ordered by question."""
-    releases: dict[int, Release] = {}
+    """Return the columns of the latest release of each campaign, ordered by question.
+
+    They include the numbers of answers that no longer count.
+    """
+    releases = _list_latest(challenge)
+    excluded = {_name_source(release): count_outdated_answers(release) for release in releases}
+    return tuple(
+        replace(column, excluded=excluded[column.source]) for column in _list_columns(releases, _load_columns)
+    )
+
+
+def list_board_columns(challenge: Challenge, as_of: datetime | None) -> tuple[HumanScoreColumn, ...]:
+    """Return the columns of leaderboards: those of `columns_of` without outdated answers, from a cache.
+
+    Args:
+        challenge: The challenge.
+        as_of: Only releases up to this time count; None for no limit.
+    """
+    return _list_columns(_list_latest(challenge, as_of), _load_cached)
+
+
+def _list_latest(challenge: Challenge, as_of: datetime | None = None) -> list[Release]:
     rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=judgment_kinds())
-    for release in rows.select_related("campaign").order_by("time", "pk"):
-        releases[release.campaign_id] = release
-    columns = [column for release in releases.values() for column in _load_columns(release)]
-    shown = _filter_shown(columns)
+    if as_of is not None:
+        rows = rows.filter(time__lte=as_of)
+    found = rows.select_related("campaign").order_by("time", "pk")
+    return list({release.campaign_id: release for release in found}.values())
+
+
+def _list_columns(
+    releases: Iterable[Release], load: Callable[[Release], tuple[HumanScoreColumn, ...]]
+) -> tuple[HumanScoreColumn, ...]:
+    shown = _filter_shown([column for release in releases for column in load(release)])
     order = list(_get_questions())
     # After adaptive sampling, strengths come before shares of wins, which are not comparable.
     if any(column.is_chosen for column in shown):
@@ -131,17 +126,34 @@ def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
     )
 
 
-def _load_columns(release: Release) -> list[HumanScoreColumn]:
+def _load_cached(release: Release) -> tuple[HumanScoreColumn, ...]:
+    """Return the columns of a release, or none if its files were damaged, which its own page reports."""
+    group = repr((release.campaign.title, release.folder))
+    known = _loaded.known(group, [release.pk])
+    if release.pk not in known:
+        try:
+            known[release.pk] = _load_columns(release)
+        except (CapevalError, OSError, ValueError):
+            _log.exception("the release %s can't be read", _name_source(release))
+            return ()
+        _loaded.add(group, known)
+    return known[release.pk]
+
+
+def _name_source(release: Release) -> str:
+    return f"{release.campaign.slug} {release.name}"
+
+
+def _load_columns(release: Release) -> tuple[HumanScoreColumn, ...]:
     folder = folder_of(release)
     # There are no scores if the triplets or pairs compared only one system, or covered too few images.
     if not (folder / "human.csv").exists():
-        return []
+        return ()
     scores = load_human_scores(folder / "human.csv")
     # Older releases don't have this file.
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
     tied = [each for each in differences if not is_significant(each.p_value)]
-    excluded = count_outdated_answers(release)
     manifest = json.loads((folder / "manifest.json").read_bytes())
     found, questions = [], _get_questions()
     for question in dict.fromkeys(score.question for score in scores):
@@ -152,15 +164,30 @@ def _load_columns(release: Release) -> list[HumanScoreColumn]:
                 measures=questions[question].measures if question in questions else "",
                 campaign=release.campaign.title,
                 release=release.name,
+                source=_name_source(release),
                 scores=of_question,
                 tied={each.system: each.next for each in tied if each.question == question},
                 missing=tuple(name for name in (HUMAN, RANDOM) if name not in of_question),
-                excluded=excluded,
-                stopped=_describe_stopping(manifest),
+                notes=_list_notes(question, of_question.values(), manifest),
                 is_chosen=bool(manifest.get("next_pairs")),
             )
         )
-    return found
+    return tuple(found)
+
+
+def _list_notes(
+    question: str, scores: Collection[HumanScore], manifest: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return notes on the intervals, and on the collection of answers that affects their interpretation."""
+    intervals = dict.fromkeys(each.interval for each in scores)
+    alphas = dict.fromkeys(
+        f"Alpha of the {each.alpha_scale} scale, with {each.alpha_interval}."
+        for each in scores
+        if each.alpha_scale
+    )
+    known = (f"{interval}." for interval in intervals if interval)
+    chosen = _CHOSEN.get(question, "") if manifest.get("next_pairs") else ""
+    return tuple(note for note in (*known, *alphas, _describe_stopping(manifest), chosen) if note)
 
 
 def _describe_stopping(manifest: Mapping[str, Any]) -> str:

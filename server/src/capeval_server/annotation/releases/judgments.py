@@ -110,7 +110,7 @@ class CountedJudgments:
         items = [item for item in self.items if item.pk in self.counted]
         return {
             rated.question.name: Ratings(
-                image_ids=tuple(item.image.name if item.image else _get_group(item) for item in items),
+                image_ids=tuple(_get_image_id(item) for item in items),
                 captions=tuple(item.payload[caption] for item in items),
                 values=_pad_rows(
                     [[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]
@@ -166,7 +166,11 @@ class CountedJudgments:
             for system in _get_systems(item):
                 workers.setdefault(system, set()).update(people)
         return tuple(
-            replace(score, workers=len(workers[score.system]))
+            replace(
+                score,
+                workers=len(workers[score.system]),
+                submission=self._campaign.systems.get(score.system, ""),
+            )
             for score in human_scores(columns, release=release)
         )
 
@@ -180,6 +184,11 @@ def _get_group(item: Item) -> str:
     return item.group or item.key
 
 
+def _get_image_id(item: Item) -> str:
+    """Return the id of the judged image; without one in the item, the name of the campaign's image."""
+    return item.payload.get("image_id") or (item.image.name if item.image else _get_group(item))
+
+
 def _get_systems(item: Item) -> tuple[str, ...]:
     """Return the row names of the systems that an item judges."""
     if "system" in item.payload:
@@ -191,7 +200,7 @@ def _get_systems(item: Item) -> tuple[str, ...]:
 def _build_pair(item: Item) -> Pair:
     payload = item.payload
     return Pair(
-        image=payload.get("image_id") or (item.image.name if item.image else _get_group(item)),
+        image=_get_image_id(item),
         kind=item.category or "unknown",
         first=payload["first"],
         second=payload["second"],

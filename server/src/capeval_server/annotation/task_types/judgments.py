@@ -31,6 +31,8 @@ _BATCH = 10
 _LEASE_SECONDS = 180
 _BETTER = {"first": "better", "second": "worse", "equal": "equal"}
 _SCALE = {str(number): float(number) for number in range(1, 6)}
+# The image's id in its challenge, for the files of ratings. No browser receives it.
+_OPTIONAL = ("image_id",)
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
@@ -49,8 +51,9 @@ class _CaptionTask(TaskType):
         Raises:
             CampaignError: A part is missing or invalid.
         """
-        validate_keys(raw, ("caption", "system"))
-        return {name: validate_text(name, raw[name]) for name in ("caption", "system")}
+        names = ("caption", "system")
+        validate_keys(raw, names, _OPTIONAL)
+        return {name: validate_text(name, raw[name]) for name in (*names, *_OPTIONAL) if name in raw}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """Return the caption."""
@@ -76,11 +79,12 @@ class _ComparisonTask(OneQuestion):
         Raises:
             CampaignError: A part is missing or invalid.
         """
-        validate_keys(raw, ("candidate", "human", "system"))
+        validate_keys(raw, ("candidate", "human", "system"), _OPTIONAL)
         return {
             "first": validate_text("candidate", raw["candidate"]),
             "second": validate_text("human", raw["human"]),
             "system": validate_text("system", raw["system"]),
+            **{name: validate_text(name, raw[name]) for name in _OPTIONAL if name in raw},
         }
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:

@@ -20,13 +20,14 @@ import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
 from capeval_server.challenges.definition import ChallengeDefinition
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import check_images, get_reference_set, publish
 from capeval_server.hosting.services.description import describe, fingerprint
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
+from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
@@ -34,7 +35,9 @@ __all__ = [
     "Publication",
     "about_of",
     "check_references",
+    "columns_of",
     "edit_about",
+    "edit_columns",
     "edit_phase",
     "publish_references",
 ]
@@ -89,6 +92,53 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
                 approve_all(now)
             record(user, now, f"changed {_join_names(changed)} of the challenge")
     return changed
+
+
+def columns_of(split: Split) -> dict[str, list[str]]:
+    """Return the chosen columns of a split's leaderboards, with the defaults of lists without a choice."""
+    defaults: dict[str, list[str]] = {
+        "references": list(split.reference_sets.order_by("pk").values_list("name", flat=True)),
+        "scores": score_names(split),
+        "subsets": [],
+    }
+    return {**defaults, **split.columns}
+
+
+def edit_columns(
+    user: User, challenge: Challenge, name: str, wanted: Mapping[str, list[str]] | None, *, seen: str
+) -> bool:
+    """Choose the columns of a split's leaderboards.
+
+    Args:
+        user: The actor.
+        challenge: The challenge.
+        name: The name of the split.
+        wanted: The columns, in the format of `ColumnsDefinition`; None to remove the choice.
+        seen: The fingerprint of the content that the user edited.
+
+    Returns:
+        Whether anything changed.
+
+    Raises:
+        FieldsError: A value is invalid.
+        ConflictError: The content changed since the user loaded it.
+    """
+    with lock_challenge(challenge) as now:
+        before = describe(now)
+        split = now.splits.get(name=name)
+        _check_seen(split.columns, seen)
+        index = next(i for i, each in enumerate(before["splits"]) if each["name"] == name)
+        after = {**before["splits"][index], "columns": wanted}
+        splits = [*before["splits"]]
+        splits[index] = after
+        _check({**before, "splits": splits}, ("splits", index, "columns"))
+        columns = dict(wanted or {})
+        if columns == split.columns:
+            return False
+        split.columns = columns
+        split.save(update_fields=["columns"])
+        record(user, now, f"changed the leaderboard columns of split {name}")
+    return True
 
 
 def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str | None) -> list[str]:

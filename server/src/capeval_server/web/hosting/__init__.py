@@ -9,6 +9,7 @@ from django.urls import path
 from capeval_server.web.hosting import (
     campaigns,
     challenge,
+    leaderboards,
     notifications,
     overview,
     participants,
@@ -55,6 +56,7 @@ urlpatterns = [
     _create_route("phases/", challenge.phase, "add_phase"),
     _create_route("phases/<slug:phase>/", challenge.phase, "phase"),
     _create_route("phases/<slug:phase>/final/", challenge.make_final, "final"),
+    _create_route("leaderboards/<slug:split>/", leaderboards.columns, "columns"),
     _create_route("references/", references.references, "references", tab="References"),
     _create_route(
         "references/<slug:split>/<slug:references>/", references.send_references, "send_references"

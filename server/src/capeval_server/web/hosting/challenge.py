@@ -6,14 +6,13 @@ from typing import Any
 
 from django import forms as django_forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services import drafts, final_results, settings
 from capeval_server.hosting.services.definition_files import apply_files, preview_files
@@ -63,17 +62,21 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
-            shown = {"fields": fields, "current": about, "phases": _list_phases(challenge)}
+            shown = {"fields": fields, "current": about, **_list_parts(challenge)}
             return _show_conflict(request, challenge, error, form, "edit", **shown)
         else:
             add_success_message(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
-    shown = {"form": form, "fields": fields, "phases": _list_phases(challenge)}
+    shown = {"form": form, "fields": fields, **_list_parts(challenge)}
     return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
 
 
-def _list_phases(challenge: Challenge) -> QuerySet[Phase]:
-    return challenge.phases.order_by("opens", "name")
+def _list_parts(challenge: Challenge) -> dict[str, Any]:
+    """Return the phases and splits that the page links to."""
+    return {
+        "phases": challenge.phases.order_by("opens", "name"),
+        "splits": challenge.splits.order_by("pk").defer("image_ids"),
+    }
 
 
 def _show_conflict(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -14,8 +15,8 @@ from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
-from capeval_server.leaderboards.query import LAYOUTS, LeaderboardColumn, LeaderboardQuery
-from capeval_server.leaderboards.reported_entries import ReportedEntry
+from capeval_server.leaderboards.query import Layout, LeaderboardColumn, LeaderboardQuery, default_layout
+from capeval_server.leaderboards.reported_entries import POINTS, ReportedEntry
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
 
@@ -50,7 +51,9 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         "subset": question.subset,
         "sort_by": "" if sorted_by_default else question.sort_by,
         "order": "" if question.best_first else "worst",
-        "layout": "" if question.layout == "scores" else question.layout,
+        "layout": ""
+        if question.layout == default_layout(question.split, question.subset)
+        else question.layout,
         "as_of": "" if question.as_of is None else _format_time(question.as_of),
         "declared": [f"{name}:{value}" for name, value in question.declared],
     }
@@ -90,7 +93,7 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "columns": _list_headings(question),
         "own_headings": own_headings,
         "before_scores": 2 + len(own_headings) + tests,
-        "grouped": question.layout == "both",
+        "grouped": _is_grouped(question),
         "lines": _build_rows(board),
         "choices": _list_choices(question),
         "pages": _list_pages(board),
@@ -100,9 +103,9 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "json": f"{api}?{query(question)}",
         "tests": tests,
         "test": _describe_tests(board),
-        "reported": [_build_reported_row(entry, question) for entry in board.reported],
-        # Scores reported elsewhere are on all images only.
-        "reported_names": [column.name for column in _sort_columns(question) if not column.subset],
+        "reported": [_build_reported_row(entry, board) for entry in board.reported],
+        "reported_names": _list_reported_names(board),
+        "agreement": _build_agreement(board),
         # The query string for scores by the current references.
         "newer": urlencode(
             {
@@ -128,9 +131,34 @@ def _sort_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
     """Return the columns, beginning with the score that the table is sorted by.
 
     The first column is visible even on phones. Subsets of one score stay together and in order, so that
-    tables can be compared.
+    tables can be compared. The same applies to the scores by one reference set, and to judgments.
     """
-    return sorted(question.columns, key=lambda column: column.name != question.sort_by)
+    chosen = question.sorting_column
+
+    def order(column: LeaderboardColumn) -> tuple[bool, bool, bool]:
+        other_kind = column.is_judged != chosen.is_judged
+        return other_kind, column.references != chosen.references, column.name != chosen.name
+
+    return sorted(question.columns, key=order)
+
+
+def _is_grouped(question: LeaderboardQuery) -> bool:
+    """Return whether the table has a row of headings above groups of columns."""
+    columns = question.columns
+    sets = {column.references for column in columns}
+    has_subsets = any(column.subset for column in columns) and not question.subset
+    return question.layout == "both" or len(sets) > 1 or (question.layout == "chosen" and has_subsets)
+
+
+def _name_group(question: LeaderboardQuery, column: LeaderboardColumn) -> str:
+    if column.is_judged:
+        return "Judged by people"
+    if question.layout == "both":
+        return column.name
+    sets = {one.references for one in question.score_columns}
+    if any(one.subset for one in question.columns) and question.layout == "chosen":
+        return f"{column.name}, {column.references}" if len(sets) > 1 else column.name
+    return f"References {column.references}"
 
 
 def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
@@ -139,26 +167,77 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
     A heading in `above` spans the columns up to the next column with an `above`.
     """
     heads = []
-    columns = _sort_columns(question)
-    for place, column in enumerate(columns):
-        chosen = column.label == question.sorted_column
-        above = column.name if place == 0 or columns[place - 1].name != column.name else ""
-        heads.append(
-            {
-                "name": column.name if question.layout == "scores" else column.subset or "all images",
-                "address": _sort_url(question, column, chosen),
-                "sort": ("descending" if question.descending else "ascending") if chosen else "",
-                "above": above,
-                # The interval of the ranking score has its own column.
-                "width": sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
-            }
-        )
+    named_by_subset = question.layout in ("subsets", "both") or (
+        question.layout == "chosen" and any(one.subset for one in question.score_columns)
+    )
+    for group, members in groupby(_sort_columns(question), lambda column: _name_group(question, column)):
+        columns = list(members)
+        chosen = [column.label == question.sorted_column for column in columns]
+        for place, column in enumerate(columns):
+            by_subset = named_by_subset and not column.is_judged
+            heads.append(
+                {
+                    "name": column.subset or "all images"
+                    if by_subset
+                    else column.label
+                    if column.is_judged
+                    else column.name,
+                    "address": _sort_url(question, column, chosen[place]),
+                    "sort": ("descending" if question.descending else "ascending") if chosen[place] else "",
+                    "above": "" if place else group,
+                    # The interval of the ranking score has its own column.
+                    "width": len(columns) + any(chosen),
+                }
+            )
     return heads
 
 
+def _list_reported_names(board: Leaderboard) -> list[str]:
+    """Return the headings of scores reported elsewhere, which are on all images only."""
+    question = board.question
+    sets = {column.references for column in question.score_columns}
+    names = [
+        f"{column.name} ({column.references})" if len(sets) > 1 and column.references else column.name
+        for column in _list_reported_columns(question)
+    ]
+    return [*names, *board.reported_only]
+
+
+def _list_reported_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
+    return [column for column in _sort_columns(question) if not column.subset]
+
+
+def _build_agreement(board: Leaderboard) -> list[dict[str, Any]]:
+    """Return the tables of agreement: one for submissions, and one for scores reported elsewhere."""
+    tables = []
+    for reported in (False, True):
+        found = [one for one in board.agreement if one.reported == reported]
+        judgments = list(dict.fromkeys(one.judgment for one in found))
+        cells = {(one.metric, one.judgment): one for one in found}
+        rows = [
+            (metric, [cells.get((metric, judgment)) for judgment in judgments])
+            for metric in dict.fromkeys(one.metric for one in found)
+        ]
+        if rows:
+            tables.append({"reported": reported, "judgments": judgments, "rows": rows})
+    return tables
+
+
 def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: bool) -> str:
-    best_first = not (chosen and question.best_first)
-    return address(replace(question, sort_by=column.name, subset=column.subset, best_first=best_first))
+    asked = {"order": "worst"} if chosen and question.best_first else {"order": ""}
+    if column.is_judged:
+        return address(question, **asked, sort_by=column.label)
+    by_default = column.name == question.split.sort_by
+    # Scores by another reference set have their own version.
+    version = {} if column.references == question.reference_set.name else {"version": ""}
+    return address(
+        question,
+        **asked,
+        **version,
+        references=column.references,
+        sort_by="" if by_default else column.name,
+        subset=column.subset,
+    )
 
 
 def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
@@ -188,7 +267,7 @@ def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink
                 for one in sorted(split.reference_sets.all(), key=lambda one: one.pk)
             ],
         ),
-        ("Columns", _list_layouts(question) if len(subsets) > 1 else []),
+        ("Columns", _list_layouts(question, has_subsets=len(subsets) > 1)),
         (
             "Score",
             [
@@ -228,10 +307,16 @@ def _list_declared(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLin
     return found
 
 
-def _list_layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
-    texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
+def _list_layouts(question: LeaderboardQuery, *, has_subsets: bool) -> list[ChoiceLink]:
+    texts: dict[Layout, str] = {"scores": "each score"}
+    if question.split.columns or len(question.split.reference_sets.all()) > 1:
+        texts = {"chosen": "overview", **texts}
+    if has_subsets:
+        texts |= {"subsets": "each subset", "both": "each score and subset"}
+    sort_by = question.split.sort_by if question.is_sorted_by_judgment else question.sort_by
     return [
-        ChoiceLink(texts[one], _build_url(question, layout=one), one == question.layout) for one in LAYOUTS
+        ChoiceLink(text, _build_url(question, layout=one, sort_by=sort_by), one == question.layout)
+        for one, text in texts.items()
     ]
 
 
@@ -245,6 +330,7 @@ def _current_url(question: LeaderboardQuery, split: str, references: str, subset
     It keeps the order if possible.
     """
     known = split == question.split.name and question.sort_by != question.split.sort_by
+    known = known and not (subset and question.is_sorted_by_judgment)
     return address(
         question,
         split=split,
@@ -320,10 +406,16 @@ def _list_kinds(declared: Mapping[str, str], types: Mapping[str, str]) -> Iterat
             yield label(name)
 
 
-def _build_reported_row(entry: ReportedEntry, question: LeaderboardQuery) -> dict[str, Any]:
-    labels = [column.label for column in _sort_columns(question) if not column.subset]
+def _build_reported_row(entry: ReportedEntry, board: Leaderboard) -> dict[str, Any]:
+    labels = [column.label for column in _list_reported_columns(board.question)] + board.reported_only
     cells = [
-        _build_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels
+        _build_score(
+            entry.scores[label],
+            None,
+            chosen=label == board.question.sorted_column,
+            digits=0 if label == POINTS else 3,
+        )
+        for label in labels
     ]
     return {"entry": entry, "host": _parse_host(entry.url), "cells": cells}
 
@@ -333,16 +425,17 @@ def _parse_host(link: str) -> str:
 
 
 def _build_cell(row: LeaderboardEntry, name: str, sort_by: str) -> dict[str, Any]:
-    return _build_score(
+    cell = _build_score(
         row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed
     )
+    return {**cell, "judged": row.judgments.get(name)}
 
 
 def _build_score(
-    value: float | None, interval: Interval | None, *, chosen: bool, failed: bool = False
+    value: float | None, interval: Interval | None, *, chosen: bool, failed: bool = False, digits: int = 3
 ) -> dict[str, Any]:
     return {
-        "text": "" if value is None else f"{value:.3f}",
+        "text": "" if value is None else f"{value:.{digits}f}",
         "full": "" if value is None else repr(value),
         "low": "" if interval is None else f"{interval[0]:.3f}",
         "high": "" if interval is None else f"{interval[1]:.3f}",

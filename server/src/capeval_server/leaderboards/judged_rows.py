@@ -1,0 +1,66 @@
+"""Human judgments in the rows of a leaderboard."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from capeval.formats.judgments.human_scores import HumanScore
+from capeval_server.leaderboards.entries import JudgmentSource, LeaderboardEntry
+from capeval_server.leaderboards.judgments import JudgmentDetails
+from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
+
+__all__ = ["add_judgments", "describe_judgments", "find_judgment"]
+
+
+def find_judgment(column: LeaderboardColumn, submission: object, *, baseline: bool) -> HumanScore | None:
+    """Return the human score of a row in a column, or None.
+
+    Args:
+        column: The column.
+        submission: The id of the row's submission.
+        baseline: Whether the row is the human baseline.
+    """
+    return None if column.judgment is None else column.judgment.get_score(submission, baseline=baseline)
+
+
+def describe_judgments(question: LeaderboardQuery) -> list[JudgmentSource]:
+    """Return the sources of a leaderboard's columns with human judgments."""
+    return [
+        JudgmentSource(
+            column=column.label,
+            question=column.name,
+            measures=column.judgment.measures,
+            campaign=column.judgment.campaign,
+            release=column.judgment.release,
+            notes=list(column.judgment.notes),
+        )
+        for column in question.judgment_columns
+        if column.judgment is not None
+    ]
+
+
+def add_judgments(question: LeaderboardQuery, row: LeaderboardEntry) -> LeaderboardEntry:
+    """Return a row with its human scores in the columns that show them."""
+    columns = question.judgment_columns
+    if not columns:
+        return row
+    found = {column.label: find_judgment(column, row.submission, baseline=row.baseline) for column in columns}
+    values = {label: None if score is None else score.value for label, score in found.items()}
+    intervals = {label: None if score is None else (score.low, score.high) for label, score in found.items()}
+    return replace(
+        row,
+        scores={**row.scores, **values},
+        intervals={**row.intervals, **intervals},
+        judgments={label: _describe(score) for label, score in found.items() if score is not None},
+    )
+
+
+def _describe(score: HumanScore) -> JudgmentDetails:
+    return {
+        "images": score.images,
+        "votes": score.votes,
+        "workers": score.workers,
+        "alpha": score.alpha,
+        "alpha_low": score.alpha_low,
+        "alpha_high": score.alpha_high,
+    }
