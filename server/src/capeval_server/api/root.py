@@ -19,6 +19,7 @@ from capeval_server.api import (
     annotation_work,
     challenges,
     hosting,
+    judging,
     leaderboards,
     notifications,
     participants,
@@ -107,6 +108,7 @@ api.add_router("", public_data.router)
 api.add_router("", submissions.router)
 api.add_router("", leaderboards.router)
 api.add_router("/challenges/{slug}/organize", hosting.router)
+api.add_router("/challenges/{slug}/organize", judging.router)
 api.add_router("/challenges/{slug}/organize", participants.router)
 api.add_router("", notifications.router)
 api.add_router("/challenges/{slug}/organize", notifications.organizing)

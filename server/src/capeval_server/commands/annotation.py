@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Command, Group, Option
 from capeval_server.commands.common import UserName, set_up, user_named
+from capeval_server.commands.judging import leaderboard
 
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign, Participation, Release
@@ -576,7 +577,7 @@ def group() -> Group:
         *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, link, status),
         *(resume, withdraw),
         *(rate, payments, warn, hold, known, compare, agreement, results, audit, replay),
-        *(freeze, verify, challenge, publish),
+        *(freeze, verify, challenge, publish, leaderboard),
     )
     return Group(
         name="annotate",

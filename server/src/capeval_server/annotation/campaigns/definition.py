@@ -14,7 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from capeval.errors import CaptionError, OptionError
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
-from capeval_server.annotation.task_types.base import template_consent, template_text, validate_text
+from capeval_server.annotation.task_types.base import (
+    LONGEST_CATEGORY,
+    template_consent,
+    template_text,
+    validate_text,
+)
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
 from capeval_server.annotation.text_rules.rules import RuleSettings
 from capeval_server.core.errors import AnswerError, CampaignError
@@ -32,7 +37,7 @@ __all__ = [
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
-_LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
+_LONGEST_KEY = 100
 _SUBMISSION = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # Maximum length in characters of instructions or of a consent text.
 LONGEST_MARKDOWN = 100_000
@@ -316,7 +321,7 @@ def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
         key=key,
         image=image,
         group=_parse_short_text("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
-        category=_parse_short_text("category", raw["category"], _LONGEST_CATEGORY)
+        category=_parse_short_text("category", raw["category"], LONGEST_CATEGORY)
         if "category" in raw
         else "",
         payload=payload,

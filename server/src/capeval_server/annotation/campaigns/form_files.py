@@ -29,6 +29,7 @@ def build_campaign_files(
     items: bytes,
     rules: Mapping[str, str] | None = None,
     pictures: Mapping[str, bytes] | None = None,
+    systems: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
     """Return the files of a campaign by name, as an organizer could have written them.
 
@@ -39,6 +40,7 @@ def build_campaign_files(
         items: The file of items, with one JSON object per line.
         rules: The level of each caption rule that differs from its default.
         pictures: The images by name; None if items have none.
+        systems: Ids of the judged submissions, by the names of their systems in the items.
     """
     texts = {name: about[name].replace("\r\n", "\n").encode() for name in _TEXTS if about[name].strip()}
     campaign = {name: value for name, value in about.items() if value and name not in _TEXTS}
@@ -47,6 +49,7 @@ def build_campaign_files(
     if pictures is not None:
         campaign["images"] = "pictures"
     parts = {"campaign": campaign, "settings": dict(options), **({"rules": dict(rules)} if rules else {})}
+    parts |= {"systems": dict(systems)} if systems else {}
     definition = tomli_w.dumps(parts).encode()
     return {
         **(pictures or {}),

@@ -7,7 +7,7 @@ distribution, with an entry point of the group `capeval_server.task_types`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from itertools import zip_longest
@@ -16,12 +16,14 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from capeval.errors import OptionError
 from capeval.toolkit import PluginGroup, Registry
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.annotation.task_types.results import TaskResult
 from capeval_server.core.errors import AnswerError, CampaignError
 
 __all__ = [
     "GROUP",
     "ITEMS",
+    "LONGEST_CATEGORY",
     "LONGEST_TEXT",
     "SIDES",
     "TASKS",
@@ -46,8 +48,8 @@ SIDES = ("left", "right")
 # The names of an item's two texts that are shown side by side: the first is on the left, unless mirrored.
 ITEMS = ("first", "second")
 TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
-# Maximum length in characters of a text of an item.
-LONGEST_TEXT = 5000
+# Maximum length in characters of a text of an item, and of its class.
+LONGEST_TEXT, LONGEST_CATEGORY = 5000, 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +158,17 @@ class TaskType(ABC):
             payload: The item's payload.
             mirrored: Whether to show the sides mirrored.
         """
+
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield the items that judge the systems of a challenge, as lines of a campaign's file.
+
+        Task types without these items yield nothing.
+
+        Args:
+            judged: The captions of the systems.
+            answers: Number of answers that an item needs.
+        """
+        yield from ()
 
     def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         """Reject expected answers of checks that no worker could give.

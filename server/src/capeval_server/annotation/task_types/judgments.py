@@ -6,13 +6,15 @@ The challenge's page defines the measures M1 to M5 but does not print its questi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
+from capeval.data.captions import ImageId
 from capeval.studies.judging import QUESTIONS, thumb_score
 from capeval_server.annotation.task_types.base import (
+    LONGEST_CATEGORY,
     ChoiceQuestion,
     OneQuestion,
     TaskType,
@@ -21,6 +23,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.annotation.task_types.results import RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.triplet import sides
 from capeval_server.core.errors import AnswerError
@@ -59,6 +62,11 @@ class _CaptionTask(TaskType):
         """Return the caption."""
         return {"caption": payload["caption"]}
 
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield one item for each caption of each system."""
+        for image, system, caption in judged.captions():
+            yield {**_describe(judged, image, system), "image": judged.pictures[image], "caption": caption}
+
 
 class _ComparisonTask(OneQuestion):
     """Base class: a candidate by `system`, and a person's caption, in random order."""
@@ -90,6 +98,19 @@ class _ComparisonTask(OneQuestion):
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Return the two captions by side."""
         return dict(sides(payload, mirrored=mirrored))
+
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield one item for each caption of each system, with a person's caption of the image."""
+        for image, system, caption in judged.captions():
+            line = _describe(judged, image, system)
+            picture = {"image": judged.pictures[image]} if self.needs_image else {}
+            yield {**line, **picture, "candidate": caption, "human": judged.references[image][0]}
+
+
+def _describe(judged: JudgedCaptions, image: ImageId, system: str) -> dict[str, Any]:
+    number = list(judged.systems).index(system)
+    about = {"key": f"{image}-{number}", "group": str(image), "image_id": str(image)}
+    return {**about, "category": system[:LONGEST_CATEGORY], "system": system}
 
 
 @register

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from capeval.formats.judgments.plans import Plan
 from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
@@ -12,6 +13,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
 from capeval_server.annotation.task_types.votes import PairVotes
 
@@ -50,3 +52,9 @@ class PairwiseTask(OneQuestion):
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Return the two sentences by side."""
         return dict(sides(payload, mirrored=mirrored))
+
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield the pairs of systems."""
+        for line in self.result.plan_items(Plan(pairs=tuple(judged.pairs), triplets=()), "image_id"):
+            pair = judged.pairs[int(line["key"])]
+            yield {**line, "image": judged.pictures[pair.image]}

@@ -5,9 +5,11 @@ Source: CIDEr, sections 3 and 6. There is no image, and workers can't choose a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from capeval.formats.judgments.plans import Plan
+from capeval.studies.plan import PlanOptions, plan_triplets
 from capeval_server.annotation.task_types.base import (
     ITEMS,
     ChoiceQuestion,
@@ -16,6 +18,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
 
@@ -80,3 +83,11 @@ class TripletTask(OneQuestion):
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
         """Return the three sentences; B and C by side."""
         return {"reference": payload["reference"], **sides(payload, mirrored=mirrored)}
+
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:
+        """Yield triplets of the pairs of systems, each with one reference."""
+        options = PlanOptions(per_pair=1, judgments=answers, seed=judged.seed)
+        plan = Plan(
+            pairs=tuple(judged.pairs), triplets=plan_triplets(judged.pairs, judged.references, options)
+        )
+        yield from self.result.plan_items(plan, "image_id")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from capeval_server.annotation.core.departures import check_may_enroll
 from capeval_server.annotation.core.locks import lock_participation
-from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
+from capeval_server.annotation.models import EXCLUDED, Campaign, Item, Participation, TextVersion, Worker
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import panels
 from capeval_server.audit.models import record
@@ -31,8 +32,11 @@ __all__ = [
     "get_invited",
     "has_agreed",
     "invite",
+    "invite_to_all",
     "latest_texts",
     "link",
+    "list_invited",
+    "list_other_campaigns",
     "revoke",
 ]
 
@@ -54,17 +58,29 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
     Raises:
         CampaignError: The number is less than 1 or more than `MOST_INVITES`.
     """
+    return invite_to_all(user, [campaign], number)
+
+
+def invite_to_all(user: User | None, campaigns: Sequence[Campaign], number: int) -> list[str]:
+    """Create invite tokens, one per person, each of them for several campaigns.
+
+    Raises:
+        CampaignError: The number is less than 1 or more than `MOST_INVITES`.
+    """
     if not 1 <= number <= MOST_INVITES:
         raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
     tokens = [PREFIX + secrets.token_urlsafe(32) for _ in range(number)]
     with transaction.atomic():
         # The lock keeps new workers out while another transaction has locked the whole campaign.
-        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        rows = Campaign.objects.filter(pk__in=[campaign.pk for campaign in campaigns]).order_by("pk")
+        list(rows.select_for_update(no_key=True))
         workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
-        Participation.objects.bulk_create(
-            Participation(worker=worker, campaign=campaign) for worker in workers
-        )
-        record(user, campaign.challenge, f"created {number} invite links for the campaign {campaign.slug}")
+        for campaign in campaigns:
+            Participation.objects.bulk_create(
+                Participation(worker=worker, campaign=campaign) for worker in workers
+            )
+            what = f"created {number} invite links for the campaign {campaign.slug}"
+            record(user, campaign.challenge, what)
     return tokens
 
 
@@ -84,6 +100,22 @@ def get_invited(campaign: Campaign, token: str) -> Participation:
         check_may_enroll(campaign, f"link {digest}")
         raise NotFoundError
     return found
+
+
+def list_invited(token: str) -> list[Campaign]:
+    """Return the campaigns that an invite token is for."""
+    rows = Participation.objects.filter(worker__digest=digest_of_token(token))
+    return [row.campaign for row in rows.select_related("campaign").order_by("campaign")]
+
+
+def list_other_campaigns(participation: Participation) -> list[Campaign]:
+    """Return the other open campaigns of a worker's invite link that still need answers."""
+    others = participation.worker.participations.exclude(pk=participation.pk).exclude(stage__in=EXCLUDED)
+    rows = others.filter(campaign__state=Campaign.State.OPEN).select_related("campaign").order_by("campaign")
+    if participation.worker.digest is None:
+        return []
+    lacking = Item.objects.filter(campaign=OuterRef("campaign"), free__gt=0)
+    return [row.campaign for row in rows.filter(Exists(lacking))]
 
 
 def revoke(user: User | None, participation: Participation) -> None:

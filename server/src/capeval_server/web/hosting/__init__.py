@@ -7,8 +7,8 @@ from typing import Any
 from django.urls import path
 
 from capeval_server.web.hosting import (
-    campaigns,
     challenge,
+    judging,
     leaderboards,
     notifications,
     overview,
@@ -79,7 +79,10 @@ urlpatterns = [
         references.remove_reported,
         "remove_reported",
     ),
-    _create_route("campaigns/", campaigns.campaigns, "campaigns", tab="Campaigns"),
+    _create_route("campaigns/", judging.campaigns, "campaigns", tab="Campaigns"),
+    _create_route("campaigns/act/", judging.act, "campaigns_act"),
+    _create_route("campaigns/judge/", judging.judge, "judge"),
+    _create_route("campaigns/judge/create/", judging.create, "judge_create"),
     _create_route("files/", challenge.files, "files", tab="Files"),
     _create_route("files/apply/", challenge.apply_to, "apply"),
     _create_route("files/challenge.toml", challenge.definition, "definition"),

@@ -8,19 +8,16 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval.metrics import DEFAULT
-from capeval_server.annotation.releases.human_columns import list_questions
-from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase, ReferenceSet
 from capeval_server.hosting.services.settings import FieldsError
 from capeval_server.notifications.services import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.submissions.models import LONGEST_REASON, Submission
-from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.hosting.metric_choice import MetricsField, list_scores
 
 __all__ = [
     "AboutForm",
     "AnnouncementForm",
     "BlockForm",
-    "ColumnsForm",
     "ConfirmUploadForm",
     "FieldSet",
     "FilesForm",
@@ -346,45 +343,6 @@ class PhaseForm(forms.Form):
             if phase.submissions.exists():
                 splits.disabled = True
                 splits.help_text = "Cannot be changed, because there are submissions."
-
-
-class ColumnsForm(forms.Form):
-    """Form to choose the columns of a split's leaderboards."""
-
-    references = forms.MultipleChoiceField(
-        label="Reference sets",
-        widget=forms.CheckboxSelectMultiple,
-        help_text="Each set has its own group of columns.",
-    )
-    scores = forms.MultipleChoiceField(label="Scores", widget=forms.CheckboxSelectMultiple)
-    subsets = forms.MultipleChoiceField(
-        label="Subsets",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text="Columns of each score in addition to all images.",
-    )
-    judgments = forms.MultipleChoiceField(
-        label="Human judgments",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text="Shown once a campaign of this challenge has a release with these judgments, or reported"
-        " scores contain them.",
-    )
-    seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
-
-    def __init__(self, split: Split, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        choices = {
-            "references": split.reference_sets.order_by("pk").values_list("name", flat=True),
-            "scores": score_names(split),
-            "subsets": split.subsets.order_by("pk").values_list("name", flat=True),
-            "judgments": list_questions(),
-        }
-        for name, values in choices.items():
-            field = cast(forms.MultipleChoiceField, self.fields[name])
-            field.choices = [(value, value) for value in values]
-        if not choices["subsets"]:
-            del self.fields["subsets"]
 
 
 class MarkForm(forms.Form):

@@ -11,8 +11,9 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services import settings
 from capeval_server.hosting.services.description import fingerprint
-from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import add_success_message, for_organizers, form_status, show
+from capeval_server.web.hosting.forms import show_problems
+from capeval_server.web.hosting.leaderboard_forms import ColumnsForm
 
 __all__ = ["columns"]
 
@@ -23,7 +24,7 @@ def columns(request: HttpRequest, challenge: Challenge, split: str) -> HttpRespo
     found = get_object_or_404(challenge.splits, name=split)
     questions = {"judgments": list_questions()}
     initial = {**questions, **settings.columns_of(found), "seen": fingerprint(found.columns)}
-    form = forms.ColumnsForm(found, request.POST or None, initial=initial)
+    form = ColumnsForm(found, request.POST or None, initial=initial)
     status = form_status(form)
     if request.method == "POST" and form.is_valid():
         wanted = {name: values for name, values in form.cleaned_data.items() if name != "seen"}
@@ -32,7 +33,7 @@ def columns(request: HttpRequest, challenge: Challenge, split: str) -> HttpRespo
         try:
             changed = settings.edit_columns(get_user(request), challenge, split, chosen, seen=seen)
         except settings.FieldsError as error:
-            forms.show_problems(form, error)
+            show_problems(form, error)
             status = 422
         except ConflictError as error:
             form.add_error(None, str(error))

@@ -108,7 +108,11 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
         enrollment.get_invited(campaign, token)
     except AssignmentError as error:
         return refused(request, campaign, error)
-    return _set_cookie(campaign, token)
+    answer = _set_cookie(campaign, token)
+    # A link can be for several campaigns.
+    for other in enrollment.list_invited(token):
+        _add_cookie(answer, other, token)
+    return answer
 
 
 @never_cache
@@ -125,6 +129,11 @@ def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _set_cookie(campaign: Campaign, token: str) -> HttpResponse:
     answer = redirect("annotate", campaign.slug)
+    _add_cookie(answer, campaign, token)
+    return answer
+
+
+def _add_cookie(answer: HttpResponse, campaign: Campaign, token: str) -> None:
     answer.set_cookie(
         _cookie_name(campaign),
         token,
@@ -134,7 +143,6 @@ def _set_cookie(campaign: Campaign, token: str) -> HttpResponse:
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
     )
-    return answer
 
 
 def show_texts(request: HttpRequest, participation: Participation) -> HttpResponse:

@@ -65,6 +65,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
             "why": work.why,
             "answered": participation.answered,
             "can_finish": panels.open_session(participation) is not None,
+            "others": enrollment.list_other_campaigns(participation),
         }
         return render(request, "web/worker/nothing.html", shown)
     number = participation.assignments.filter(batch=work.assignments[0].batch).count()

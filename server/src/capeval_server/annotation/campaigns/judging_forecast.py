@@ -1,0 +1,89 @@
+"""Forecast of a bundle of judgment campaigns, before it is created."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from capeval.studies.effort import Agreement, EffortOptions, Prices, forecast
+from capeval_server.annotation.campaigns.leaderboard_judging import JudgingRequest
+from capeval_server.annotation.task_types import TaskType
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
+
+__all__ = ["JudgingForecast", "forecast_judging"]
+
+# Assumed disagreement between workers, as on the page of time and cost.
+_AGREEMENT = Agreement(yes=0.5, concentration=1.0)
+# Assumed standard deviation of the mean ratings of images.
+_SPREAD = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingForecast:
+    """Forecast of one campaign.
+
+    Attributes:
+        kind: Task type.
+        title: Display name of the task type.
+        items: Number of items.
+        answers: Number of answers.
+        hours: Working time, in hours.
+        cost: Cost of the answers.
+        difference: Smallest difference between two systems that is detectable with 80 % power: of shares, or
+            of mean ratings whose standard deviation between images is 1.
+        is_share: Whether the values of the systems are shares.
+    """
+
+    kind: str
+    title: str
+    items: int
+    answers: int
+    hours: float
+    cost: float
+    difference: float
+    is_share: bool
+
+
+def forecast_judging(
+    wanted: JudgingRequest, judged: JudgedCaptions, *, hourly: float, fee: float
+) -> list[JudgingForecast]:
+    """Return the forecast of each campaign of a bundle.
+
+    Args:
+        wanted: The choices.
+        judged: The captions.
+        hourly: Pay per hour.
+        fee: Fee of a panel, as a fraction of the pay.
+
+    Raises:
+        OptionError: A number is out of range.
+    """
+    return [_forecast(wanted, judged, task, hourly, fee) for task in wanted.tasks]
+
+
+def _forecast(
+    wanted: JudgingRequest, judged: JudgedCaptions, task: TaskType, hourly: float, fee: float
+) -> JudgingForecast:
+    answers = wanted.get_answers(task)
+    items = sum(1 for _ in task.list_judging_items(judged, answers=answers))
+    prices = Prices(seconds=task.seconds, hourly=hourly, fee=fee)
+    hours = items * answers * prices.seconds / 3600
+    is_share = bool(task.result.yes)
+    images = len(judged.images)
+    if is_share:
+        options = EffortOptions(systems=len(judged.systems), votes=answers)
+        difference = forecast(images=images, agreement=_AGREEMENT, prices=prices, options=options).difference
+    else:
+        reach = sum(map(NormalDist().inv_cdf, (0.975, 0.8)))
+        difference = reach * _SPREAD * math.sqrt(2 / images)
+    return JudgingForecast(
+        kind=task.name,
+        title=task.title,
+        items=items,
+        answers=items * answers,
+        hours=hours,
+        cost=hours * prices.hourly * (1 + prices.fee),
+        difference=difference,
+        is_share=is_share,
+    )

@@ -1,0 +1,96 @@
+"""Command that creates judgment campaigns of a leaderboard's submissions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+from capeval.errors import OptionError
+from capeval.toolkit.command_line import Argument, Option
+from capeval_server.commands.common import set_up
+
+__all__ = ["leaderboard"]
+
+
+def leaderboard(
+    place: Annotated[str, Argument(metavar="CHALLENGE/PHASE", help="Phase of the submissions.")],
+    kinds: Annotated[list[str], Argument(metavar="KIND", help="Task types, such as m1 m2 pairwise.")],
+    name: Annotated[str, Option(help="Beginning of the names of the campaigns.", show_default="PHASE")] = "",
+    references: Annotated[
+        str, Option(help="SPLIT/REFERENCES with the human captions.", show_default="the main leaderboard")
+    ] = "",
+    submission: Annotated[
+        list[str] | None, Option(help="Id of a judged submission; repeatable.", show_default="all")
+    ] = None,
+    images: Annotated[int, Option(min=1, help="Number of images, drawn at random.")] = 100,
+    answers: Annotated[
+        int | None, Option(min=1, help="Answers per item.", show_default="of the task type")
+    ] = None,
+    pictures: Annotated[
+        Path | None, Option(help="Folder of the images, whose file names end in the image id.")
+    ] = None,
+    hourly: Annotated[float, Option(help="Pay per hour, for the forecast.")] = 12.0,
+    workers: Annotated[int, Option(min=0, help="Number of links to create, each for all campaigns.")] = 0,
+    forecast: Annotated[bool, Option(help="Show the forecast without creating campaigns.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of random draws.")] = 0,
+) -> None:
+    """Create campaigns in which people judge the submissions of a leaderboard.
+
+    Items have the submissions, the human baseline (Human) and captions of other images (Random).
+    """
+    set_up()
+    from capeval_server.annotation.campaigns import leaderboard_judging as judging
+    from capeval_server.annotation.campaigns.judging_forecast import forecast_judging
+    from capeval_server.annotation.workers.enrollment import invite_to_all
+    from capeval_server.challenges.selectors.access import get_phase
+    from capeval_server.core.errors import NotFoundError
+    from capeval_server.leaderboards.query import build_query
+
+    slug, _, phase_name = place.partition("/")
+    split, _, reference_set = references.partition("/")
+    try:
+        phase = get_phase(slug, phase_name)
+        chosen = build_query(phase, split=split, references=reference_set).reference_set
+    except NotFoundError:
+        raise OptionError(
+            f"'CHALLENGE/PHASE' and '--references' must exist (got {place!r}, {references!r})"
+        ) from None
+    wanted = judging.JudgingRequest(
+        phase=phase,
+        references=chosen,
+        submissions=list(map(_parse_id, submission))
+        if submission
+        else [one.pk for one in judging.list_judgeable(phase)],
+        kinds=judging.check_kinds(kinds),
+        name=name or phase.name,
+        title=f"{phase.challenge.title}, {phase.name}",
+        images=images,
+        answers=answers,
+        seed=seed,
+    )
+    files = {path.name: path for path in sorted(pictures.iterdir()) if path.is_file()} if pictures else {}
+    judged = judging.collect_captions(wanted, list(files))
+    for each in forecast_judging(wanted, judged, hourly=hourly, fee=0.0):
+        unit = " points" if each.is_share else ""
+        smallest = 100 * each.difference if each.is_share else each.difference
+        print(
+            f"{each.kind}: {each.items:,} items, {each.answers:,} answers, {each.hours:.1f} hours, cost"
+            f" {each.cost:,.2f}, smallest visible difference {smallest:.2g}{unit}"
+        )
+    if forecast:
+        return
+    read = {each: files[each].read_bytes() for each in judged.pictures.values()}
+    made = judging.create_judging(None, wanted, read)
+    for campaign in made:
+        print(f"{campaign.slug}: created as a draft; items: {campaign.items.count()}")
+    if workers:
+        for token in invite_to_all(None, made, workers):
+            print(f"/annotate/{made[0].slug}/enter/{token}/")
+
+
+def _parse_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise OptionError(f"'--submission' must be the id of a submission (got {text!r})") from None

@@ -1,0 +1,162 @@
+"""Pages to judge the submissions of a leaderboard: choices, forecast and creation of campaigns."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.campaigns import leaderboard_judging as judging
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.form_files import unzip_images
+from capeval_server.annotation.campaigns.judging_forecast import forecast_judging
+from capeval_server.annotation.campaigns.progress import with_counts
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.hosting.services import drafts
+from capeval_server.hosting.services.challenge_import import get_reference_set
+from capeval_server.hosting.services.new_challenge import zipped
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.web.hosting import leaderboard_forms as forms
+from capeval_server.web.hosting.common import add_success_message, for_organizers, form_status, show
+from capeval_server.web.hosting.forms import ConfirmUploadForm
+
+__all__ = ["act", "campaigns", "create", "judge"]
+
+_DRAFT_KIND, _CHOICES = "judging", "choices.json"
+
+
+@for_organizers
+def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """List the campaigns of the challenge."""
+    return _show_campaigns(request, challenge, forms.CampaignsForm(challenge))
+
+
+def _show_campaigns(
+    request: HttpRequest, challenge: Challenge, form: forms.CampaignsForm, links: list[str] | None = None
+) -> HttpResponse:
+    found = with_counts(challenge.campaigns.all())
+    context = {"campaigns": found, "form": form, "links": links or []}
+    return show(request, challenge, "campaigns", tab="campaigns", **context, status=form_status(form))
+
+
+@for_organizers
+@require_POST
+def act(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Open several campaigns, or create links that are each for all of them."""
+    form, user = forms.CampaignsForm(challenge, request.POST), get_user(request)
+    if not form.is_valid():
+        return _show_campaigns(request, challenge, form)
+    chosen = list(challenge.campaigns.filter(slug__in=form.cleaned_data["campaigns"]).order_by("pk"))
+    try:
+        if form.cleaned_data["act"] == "open":
+            for campaign in chosen:
+                if campaign.state == Campaign.State.DRAFT:
+                    lifecycle.change_state(user, campaign, Campaign.State.OPEN)
+            add_success_message(request, "Opened the campaigns.")
+            return redirect("organizer_campaigns", challenge.slug)
+        tokens = enrollment.invite_to_all(user, chosen, form.cleaned_data["number"])
+    except CapevalError as error:
+        form.add_error(None, f"{error}.")
+        return _show_campaigns(request, challenge, form)
+    links = [
+        request.build_absolute_uri(reverse("annotate_enter", args=(chosen[0].slug, token)))
+        for token in tokens
+    ]
+    return _show_campaigns(request, challenge, forms.CampaignsForm(challenge), links)
+
+
+@accepts_uploads
+@for_organizers
+def judge(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Show the form to judge a leaderboard, and the forecast of the campaigns."""
+    phases = list(challenge.phases.order_by("-opens", "pk"))
+    asked = request.POST.get("phase") or request.GET.get("phase", "")
+    phase = next((each for each in phases if each.name == asked), phases[0])
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.JudgingForm(phase, judging.list_judgeable(phase), judging.judging_kinds(), *sent)
+    if form.is_valid():
+        try:
+            return _preview(request, challenge, phase, form)
+        except CapevalError as error:
+            form.add_error(None, f"{error}.")
+    context = {"form": form, "phase": phase, "phases": phases}
+    return show(request, challenge, "judge", tab="campaigns", **context, status=form_status(form))
+
+
+def _preview(
+    request: HttpRequest, challenge: Challenge, phase: Phase, form: forms.JudgingForm
+) -> HttpResponse:
+    given = form.cleaned_data
+    names = ("references", "submissions", "kinds", "name", "title", "images", "answers")
+    choices = {"phase": phase.name, **{name: given[name] for name in names}}
+    pictures = {}
+    if given["pictures"]:
+        pictures = unzip_images(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
+    wanted = _build_request(challenge, choices)
+    judged = judging.collect_captions(wanted, list(pictures))
+    shown = {name: pictures[name] for name in judged.pictures.values()}
+    data = zipped({_CHOICES: json.dumps(choices).encode(), **shown})
+    sha256 = drafts.keep_draft(get_user(request), challenge, _DRAFT_KIND, data)
+    found = forecast_judging(wanted, judged, hourly=given["hourly"], fee=given["fee"] / 100)
+    context: dict[str, Any] = {
+        "confirm": ConfirmUploadForm(initial={"sha256": sha256, "seen": "0"}),
+        "wanted": wanted,
+        "systems": list(judged.systems),
+        "forecasts": [{**asdict(each), "percent": 100 * each.difference} for each in found],
+        "answers": sum(each.answers for each in found),
+        "hours": sum(each.hours for each in found),
+        "cost": sum(each.cost for each in found),
+    }
+    return show(request, challenge, "judge_forecast", tab="campaigns", **context)
+
+
+def _build_request(challenge: Challenge, choices: dict[str, Any]) -> judging.JudgingRequest:
+    phase = challenge.phases.select_related("challenge").get(name=choices["phase"])
+    references = get_reference_set(challenge, choices["references"])
+    if references is None:
+        raise ValueError("the form requires a reference set")
+    return judging.JudgingRequest(
+        phase=phase,
+        references=references,
+        submissions=[UUID(each) for each in choices["submissions"]],
+        kinds=judging.check_kinds(choices["kinds"]),
+        name=choices["name"],
+        title=choices["title"],
+        images=choices["images"],
+        answers=choices["answers"],
+    )
+
+
+@for_organizers
+@require_POST
+def create(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Create the campaigns of a forecast as drafts."""
+    form, user = ConfirmUploadForm(request.POST), get_user(request)
+    if form.is_valid():
+        try:
+            data = drafts.read_draft(user, challenge, _DRAFT_KIND, form.cleaned_data["sha256"])
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                files = {name: archive.read(name) for name in archive.namelist()}
+            wanted = _build_request(challenge, json.loads(files.pop(_CHOICES)))
+            made = judging.create_judging(user, wanted, files)
+        except CapevalError as error:
+            messages.error(request, f"No campaign was created: {error}.")
+            return redirect("organizer_judge", challenge.slug)
+        drafts.drop_draft(user, challenge, _DRAFT_KIND)
+        number = len(made)
+        add_success_message(request, f"Created {number} campaign{'' if number == 1 else 's'}.")
+    return redirect("organizer_campaigns", challenge.slug)

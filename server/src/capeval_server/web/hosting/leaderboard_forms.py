@@ -1,0 +1,145 @@
+"""Forms of the columns and the judging of leaderboards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django import forms
+
+from capeval_server.annotation.releases.human_columns import list_questions
+from capeval_server.annotation.task_types import task_named
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.leaderboards.query import build_query
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.selectors.scores import score_names
+
+__all__ = ["CampaignsForm", "ColumnsForm", "JudgingForm"]
+
+
+class ColumnsForm(forms.Form):
+    """Form to choose the columns of a split's leaderboards."""
+
+    references = forms.MultipleChoiceField(
+        label="Reference sets",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Each set has its own group of columns.",
+    )
+    scores = forms.MultipleChoiceField(label="Scores", widget=forms.CheckboxSelectMultiple)
+    subsets = forms.MultipleChoiceField(
+        label="Subsets",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Columns of each score in addition to all images.",
+    )
+    judgments = forms.MultipleChoiceField(
+        label="Human judgments",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Shown once a campaign of this challenge has a release with these judgments, or reported"
+        " scores contain them.",
+    )
+    seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, split: Split, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        choices = {
+            "references": split.reference_sets.order_by("pk").values_list("name", flat=True),
+            "scores": score_names(split),
+            "subsets": split.subsets.order_by("pk").values_list("name", flat=True),
+            "judgments": list_questions(),
+        }
+        for name, values in choices.items():
+            field = cast(forms.MultipleChoiceField, self.fields[name])
+            field.choices = [(value, value) for value in values]
+        if not choices["subsets"]:
+            del self.fields["subsets"]
+
+
+class CampaignsForm(forms.Form):
+    """Form of an action on several campaigns."""
+
+    campaigns = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    number = forms.IntegerField(
+        label="Number of links",
+        min_value=1,
+        max_value=10_000,
+        initial=1,
+        required=False,
+        help_text="One link per person, for all chosen campaigns.",
+    )
+    act = forms.ChoiceField(choices=[(act, act) for act in ("links", "open")], widget=forms.HiddenInput)
+
+    def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        rows = challenge.campaigns.order_by("pk").values_list("slug", "title")
+        cast(forms.MultipleChoiceField, self.fields["campaigns"]).choices = list(rows)
+        # The buttons send it.
+        self.fields["act"].widget.attrs["disabled"] = True
+
+    def clean_number(self) -> int:
+        """Return the number of links, by default one."""
+        return self.cleaned_data["number"] or 1
+
+
+class JudgingForm(forms.Form):
+    """Form with the choices for judging a leaderboard."""
+
+    submissions = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    kinds = forms.MultipleChoiceField(
+        label="Task types",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="M1 to M5 are the measures of COCO's challenge of 2015. M4 is shown only together with M3.",
+    )
+    references = forms.ChoiceField(
+        label="References", help_text="Source of the human captions that workers see."
+    )
+    images = forms.IntegerField(label="Images", min_value=2, max_value=100_000, initial=100)
+    answers = forms.IntegerField(
+        label="Answers per item",
+        min_value=1,
+        max_value=1000,
+        required=False,
+        help_text="By default, the number of the task type.",
+    )
+    pictures = forms.FileField(
+        label="Zip of the images",
+        required=False,
+        help_text="Required by task types that show images. File names end in the image id, such as 42.jpg.",
+        max_length=100,
+        widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
+    )
+    name = forms.SlugField(
+        label="Name in URLs", max_length=30, help_text="The task type is added to it, such as judged-m1."
+    )
+    title = forms.CharField(max_length=120)
+    hourly = forms.FloatField(
+        label="Hourly pay", min_value=0.01, max_value=1e6, initial=12, help_text="In any currency."
+    )
+    fee = forms.FloatField(label="Panel fee (%)", min_value=0, max_value=1000, initial=0)
+
+    def __init__(
+        self,
+        phase: Phase,
+        submissions: Sequence[Submission],
+        kinds: Sequence[str],
+        *arguments: Any,
+        **options: Any,
+    ) -> None:
+        super().__init__(*arguments, **options)
+        sets = ReferenceSet.objects.filter(split__phases=phase).order_by("split__name", "pk")
+        choices = {
+            "submissions": [(str(one.pk), f"{one.entrant} ({one.algorithm})") for one in submissions],
+            "kinds": [(kind, task_named(kind).title) for kind in kinds],
+            "references": [
+                (f"{split}/{name}", f"{split}, references {name}")
+                for split, name in sets.values_list("split__name", "name")
+            ],
+        }
+        for name, values in choices.items():
+            cast(forms.ChoiceField, self.fields[name]).choices = values
+        self.fields["submissions"].initial = [key for key, _ in choices["submissions"]]
+        question = build_query(phase)
+        self.fields["references"].initial = f"{question.split.name}/{question.reference_set.name}"
+        self.fields["name"].initial = f"{phase.challenge.slug}-judged"[:30]
+        self.fields["title"].initial = f"{phase.challenge.title}, {phase.name}"[:120]

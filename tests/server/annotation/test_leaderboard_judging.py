@@ -1,0 +1,209 @@
+"""Judging a leaderboard in one step: items, forecast, links for all campaigns, and columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from capeval.cli.app import app
+from capeval.errors import OptionError
+from capeval_server.annotation.models import Campaign, Participation
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.jobs import worker
+from capeval_server.submissions.models import Submission
+from tests.server.annotation.test_pages import picture
+from tests.server.annotation.test_results import work_all
+from tests.server.kit import CAPTIONS, Participant, Someone, results, write_challenge, zipped
+from tests.server.pages import check_page
+
+pytestmark = pytest.mark.django_db
+
+PLACE = "/small/organize/campaigns/"
+API = "/api/challenges/small/organize/judging"
+KINDS = ("m1", "m3", "m5", "pairwise", "triplet")
+
+
+@pytest.fixture(autouse=True)
+def storage(tmp_path: Path, settings: Any) -> None:
+    options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
+    settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Challenge:
+    """The small challenge with its human baseline and two submissions on the leaderboard."""
+    challenge = import_challenge(write_challenge(tmp_path, human=True))
+    while worker.work_once():
+        pass
+    Participant("ann").scored(stands=True)
+    bob = Participant("bob")
+    bob.submitted()
+    own = Submission.objects.exclude(team=None).latest("created")
+    file = own.files.get()
+    file.file.delete(save=False)
+    texts = {image: f"{text} Again." for image, text in CAPTIONS.items()}
+    file.file.save("bob.json", SimpleUploadedFile("bob.json", results(texts)))
+    assert worker.work_once()
+    Submission.objects.filter(pk=own.pk).update(stands=True)
+    return challenge
+
+
+@pytest.fixture
+def olga(judged: Challenge) -> Someone:
+    olga = Someone("olga")
+    judged.organizers.add(olga.user)
+    return olga
+
+
+def pictures() -> bytes:
+    return zipped({f"COCO_val_{image:012}.jpg": picture(300 + image) for image in CAPTIONS})
+
+
+def hidden(page: str, name: str) -> str:
+    return page.partition(f'name="{name}" value="')[2].partition('"')[0]
+
+
+def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga: Someone) -> None:
+    answer = olga.client.get(f"{PLACE}judge/")
+    page = answer.content.decode()
+    check_page(page, answer.headers["Content-Security-Policy"])
+    ids = re.findall(r'name="submissions" value="([^"]+)"', page)
+    assert len(ids) == 2
+    form = {
+        "submissions": ids, "kinds": KINDS, "references": "val/c2", "images": 4, "answers": 3,
+        "name": "first", "title": "First judging", "hourly": 12, "fee": 0, "phase": "open",
+    }  # fmt: skip
+    # Task types with images need pictures.
+    missing = olga.do(f"{PLACE}judge/", **form, status=422).content.decode()
+    assert "a picture" in missing
+    found = olga.do(
+        f"{PLACE}judge/", **form, status=200,
+        pictures=SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip"),
+    ).content.decode()  # fmt: skip
+    assert Campaign.objects.count() == 0
+    for text in ("Smallest visible difference", "Human", "Random", "percentage points"):
+        assert text in found
+    # Four systems on four images, three answers each.
+    assert ">48<" in found
+    olga.do(f"{PLACE}judge/create/", sha256=hidden(found, "sha256"), seen="0")
+    made = {campaign.kind: campaign for campaign in Campaign.objects.all()}
+    assert {kind: campaign.slug for kind, campaign in made.items()} == {
+        kind: f"first-{kind}" for kind in KINDS
+    }
+    systems = {item.payload["system"] for item in made["m1"].items.all()}
+    assert len(systems) == 4
+    assert {"Human", "Random"} <= systems
+    for kind in ("m1", "m3", "m5"):
+        assert made[kind].items.count() == 16
+        assert all(item.payload["image_id"].isdecimal() for item in made[kind].items.all())
+    assert set(made["m1"].systems.values()) == set(ids)
+    slugs = [campaign.slug for campaign in made.values()]
+    olga.do(f"{PLACE}act/", campaigns=slugs, act="open")
+    assert set(Campaign.objects.values_list("state", flat=True)) == {"open"}
+    shown = olga.do(f"{PLACE}act/", campaigns=slugs, act="links", number=3, status=200).content.decode()
+    links = re.findall(r"http://testserver(/annotate/\S+?/enter/work_\S+/)", shown)
+    assert len(links) == 3
+    people = [Client() for _ in links]
+    for person, link in zip(people, links, strict=True):
+        assert person.get(link).status_code == 302
+        # One link is for all campaigns.
+        for slug in slugs:
+            assert person.get(f"/annotate/{slug}/").status_code == 200
+    assert Participation.objects.count() == 3 * len(KINDS)
+    values = {"Human": "5", "ann": "4", "bob": "3", "Random": "1"}
+    for row in Participation.objects.filter(campaign=made["m3"]).select_related("campaign", "worker"):
+        enrollment.agree(row, 1)
+        row.refresh_from_db()
+        assert work_all(row, lambda held: {"choice": values[held.item.payload["system"].split("'")[0]]}) == 16
+    nothing = people[0].get("/annotate/first-m3/").content.decode()
+    assert "Your link is also for" in nothing
+    assert "/annotate/first-m1/" in nothing
+    made_release = release_files.freeze(olga.user, made["m3"], "1.0")
+    board = Client().get("/api/challenges/small/phases/open/leaderboard").json()
+    assert {row["team"]: row["scores"]["M3"] for row in board["rows"]} == {
+        "human": 5.0,
+        "ann": 4.0,
+        "bob": 3.0,
+    }
+    ratings = release_files.folder_of(made_release) / "ratings-m3.csv"
+    rows = list(csv.DictReader(io.StringIO(ratings.read_text())))
+    assert {row["image_id"] for row in rows} <= set(map(str, CAPTIONS))
+
+
+def test_a_program_judges_a_leaderboard(judged: Challenge, olga: Someone) -> None:
+    program = olga.program("organize")
+    asked = {"phase": "open", "kinds": ["m5", "triplet"], "images": 4, "name": "again"}
+    preview = program.post(API, {**asked, "preview": "true"})
+    assert (preview.status_code, preview.json()["campaigns"]) == (200, [])
+    assert [each["kind"] for each in preview.json()["forecast"]] == ["m5", "triplet"]
+    assert 0 < preview.json()["forecast"][0]["difference"] < 1
+    answer = program.post(API, asked)
+    assert (answer.status_code, answer.json()["campaigns"]) == (201, ["again-m5", "again-triplet"])
+    sent = {"campaigns": ["again-m5", "again-triplet"], "number": 2}
+    tokens = program.post(f"{API}/invites", sent, content_type="application/json").json()["tokens"]
+    assert len(tokens) == 2
+    assert [campaign.slug for campaign in enrollment.list_invited(tokens[0])] == ["again-m5", "again-triplet"]
+    wrong = {"campaigns": ["nothing"], "number": 2}
+    assert program.post(f"{API}/invites", wrong, content_type="application/json").status_code == 422
+    for change, message in (
+        ({"images": 7}, "must be at most 6"),
+        ({"kinds": ["write"]}, "must be one of"),
+        ({"kinds": ["m1"]}, "picture"),
+        ({"submissions": ["00000000-0000-0000-0000-000000000000"]}, "on the leaderboard"),
+    ):
+        found = program.post(API, {**asked, "name": "more", **change})
+        assert found.status_code == 422, found.content
+        assert message in found.content.decode()
+    assert Campaign.objects.count() == 2
+    # A name that is taken changes nothing.
+    assert program.post(API, {**asked, "kinds": ["pairwise", "m5"]}).status_code == 422
+    assert Campaign.objects.count() == 2
+    other = Someone("other")
+    assert other.program("organize").post(API, asked).status_code == 404
+
+
+def test_pairs_are_balanced(judged: Challenge, olga: Someone) -> None:
+    program = olga.program("organize")
+    assert (
+        program.post(API, {"phase": "open", "kinds": ["triplet"], "images": 6, "name": "x"}).status_code
+        == 201
+    )
+    items = Campaign.objects.get().items.all()
+    writers = [tuple(sorted((item.payload["first_by"], item.payload["second_by"]))) for item in items]
+    counts = {pair: writers.count(pair) for pair in writers}
+    # Two pairs on each of six images, of six possible pairs.
+    assert len(writers) == 12
+    assert set(counts.values()) == {2}
+
+
+def test_the_command_judges_a_leaderboard(judged: Challenge, tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for image in CAPTIONS:
+        (folder / f"{image}.jpg").write_bytes(picture(300 + image))
+    asked = ["server", "annotate", "leaderboard", "small/open", "m3", "m5", "--images", "4"]
+    found = CliRunner().invoke(app, [*asked, "--pictures", str(folder), "--forecast"])
+    assert found.exit_code == 0, found.output
+    assert "m3: 16 items, 48 answers" in found.output
+    assert Campaign.objects.count() == 0
+    found = CliRunner().invoke(
+        app, [*asked, "--pictures", str(folder), "--workers", "2", "--name", "by-hand"]
+    )
+    assert found.exit_code == 0, found.output
+    assert "by-hand-m3: created as a draft; items: 16" in found.output
+    assert found.output.count("/annotate/by-hand-m3/enter/work_") == 2
+    wrong = CliRunner().invoke(app, ["server", "annotate", "leaderboard", "small/nothing", "m3"])
+    assert isinstance(wrong.exception, OptionError)
+    assert "must exist" in str(wrong.exception)
+    assert len(Campaign.objects.get(kind="m3").systems) == 2
