@@ -20,6 +20,7 @@ from capeval.studies.plan import PlanOptions, plan_study
 from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
 from capeval_server.annotation.campaigns.form_files import build_campaign_files
+from capeval_server.annotation.campaigns.leaderboard_judging import normalize_caption
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.models import Assignment, Campaign, Participation, Worker
 from capeval_server.annotation.releases import release_files
@@ -27,6 +28,7 @@ from capeval_server.annotation.releases.result_files import plan_items
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, RatingTask
 from capeval_server.annotation.task_types.pairwise import PairwiseTask
 from capeval_server.annotation.task_types.triplet import TripletTask
@@ -34,7 +36,7 @@ from capeval_server.annotation.task_types.write import WriteTask
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
 from examples.demo_server.cards import draw_card
-from examples.demo_server.material import Material, normalize_caption
+from examples.demo_server.material import Material
 from examples.demo_server.opinions import SeenItem, make_answer, make_careless_answer
 
 __all__ = [
@@ -155,46 +157,55 @@ def _list_pairs(material: Material) -> Iterator[_Line]:
         yield {"key": key, **line}
 
 
-def _compare_with_humans(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
-    """Return the item generator of task types with a candidate and a human caption."""
+def _judge(
+    task: TaskType, checks: Callable[[Material], Iterator[_Line]]
+) -> Callable[[Material], Iterator[_Line]]:
+    """Return the item generator of a task type that judges systems, with attention checks."""
 
     def items(material: Material) -> Iterator[_Line]:
-        shown = task.needs_image
-        for name, texts in material.systems().items():
-            for image in material.images:
-                line = {
-                    "candidate": texts[image],
-                    "human": normalize_caption(material.captions[image][1]),
-                    "system": name,
-                }
-                picture = {"image": _get_file_name(image)} if shown else {}
-                yield {"key": f"{image}-{name}", "group": str(image), "category": name, **picture, **line}
-        for key, image, human, wrong in _list_checks(material):
-            line = {"candidate": wrong, "human": human, "system": RANDOM}
-            picture = {"image": _get_file_name(image)} if shown else {}
-            yield {"key": key, **picture, **line, "expected": {"choice": expected}}
+        judged = JudgedCaptions(
+            systems=material.systems(),
+            references={
+                image: [normalize_caption(text) for text in texts[1:]]
+                for image, texts in material.captions.items()
+            },
+            pictures={image: _get_file_name(image) for image in material.images},
+        )
+        yield from task.list_judging_items(judged, answers=task.answers)
+        yield from checks(material)
 
     return items
 
 
-def _show_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
+def _compare_with_humans(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
+    """Return the item generator of task types with a candidate and a human caption."""
+
+    def checks(material: Material) -> Iterator[_Line]:
+        for key, image, human, wrong in _list_checks(material):
+            line = {"candidate": wrong, "human": human, "system": RANDOM}
+            picture = {"image": _get_file_name(image)} if task.needs_image else {}
+            yield {"key": key, **picture, **line, "expected": {"choice": expected}}
+
+    return _judge(task, checks)
+
+
+def _show_caption(
+    task: TaskType, expected: Mapping[str, str], check: str = ""
+) -> Callable[[Material], Iterator[_Line]]:
     """Return the item generator of task types with one caption.
 
     Args:
+        task: The task type.
         expected: Expected answer of a check.
         check: Caption of all checks; by default, each check shows a caption of another image.
     """
 
-    def items(material: Material) -> Iterator[_Line]:
-        for name, texts in material.systems().items():
-            for image in material.images:
-                line = {"image": _get_file_name(image), "caption": texts[image], "system": name}
-                yield {"key": f"{image}-{name}", "group": str(image), "category": name, **line}
+    def checks(material: Material) -> Iterator[_Line]:
         for key, image, _, wrong in _list_checks(material):
             line = {"image": _get_file_name(image), "caption": check or wrong, "system": RANDOM}
             yield {"key": key, **line, "expected": dict(expected)}
 
-    return items
+    return _judge(task, checks)
 
 
 def _repeat_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
@@ -257,21 +268,21 @@ _DEMOS = (
         slug="robots-m2",
         title="Robots distinguish human and machine captions (M2)",
         kind=M2.name,
-        items=_show_caption({"choice": "machine"}, "a of on the a with in a"),
+        items=_show_caption(M2(), {"choice": "machine"}, "a of on the a with in a"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m3",
         title="Robots rate correctness (M3)",
         kind=M3.name,
-        items=_show_caption({"choice": "1"}),
+        items=_show_caption(M3(), {"choice": "1"}),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m4",
         title="Robots rate the amount of detail (M4)",
         kind=M4.name,
-        items=_show_caption({"choice": "1"}, "something"),
+        items=_show_caption(M4(), {"choice": "1"}, "something"),
         options=_JUDGING,
     ),
     Demo(
@@ -285,7 +296,7 @@ _DEMOS = (
         slug="robots-rating",
         title="Robots rate precision and recall (THumB)",
         kind=RatingTask.name,
-        items=_show_caption({"precision": "1"}),
+        items=_show_caption(RatingTask(), {"precision": "1"}),
         options=_JUDGING,
     ),
 )
@@ -367,7 +378,13 @@ def _make_files(
     }
     lines = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in demo.items(material))
     pictures = cards if task.needs_image else None
-    return build_campaign_files({**about, **texts}, demo.options, items=lines.encode(), pictures=pictures)
+    return build_campaign_files(
+        {**about, **texts},
+        demo.options,
+        items=lines.encode(),
+        pictures=pictures,
+        systems=material.submissions if task.result.judges_systems else None,
+    )
 
 
 def _make_robot(name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import capeval
@@ -13,12 +13,13 @@ from capeval.formats.io.json import write_json
 from capeval.studies.judging import HUMAN, RANDOM
 from capeval.studies.words import coco_word_classes
 from capeval.toolkit.random import make_python_random
+from capeval_server.annotation.campaigns.leaderboard_judging import normalize_caption
 from capeval_server.annotation.text_rules.rules import check_captions
 from capeval_server.challenges.models import Phase
 from capeval_server.submissions.models import SubmissionFile
 from examples.demo_server.cards import find_things
 
-__all__ = ["Material", "draw_material", "load_captions", "normalize_caption", "save_captions"]
+__all__ = ["Material", "draw_material", "load_captions", "save_captions"]
 
 # Number of images, and number of candidates that are checked at once.
 _IMAGES, _AT_ONCE = 24, 200
@@ -36,11 +37,13 @@ class Material:
         captions: Human captions of each image; the first one belongs to the challenge's human baseline.
         machines: Captions of submitted methods, by name and image.
         things: Things named on the card of each image.
+        submissions: Ids of the methods' submissions, by name.
     """
 
     captions: Mapping[ImageId, Sequence[str]]
     machines: Mapping[str, Mapping[ImageId, str]]
     things: Mapping[ImageId, Sequence[str]]
+    submissions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def images(self) -> list[ImageId]:
@@ -91,8 +94,8 @@ def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str])
                 captions[image], things[image] = texts[image], named
         if len(captions) == _IMAGES:
             break
-    machines = _load_submitted(phase, split, methods, list(captions))
-    return Material(captions=captions, machines=machines, things=things)
+    machines, submissions = _load_submitted(phase, split, methods, list(captions))
+    return Material(captions=captions, machines=machines, things=things, submissions=submissions)
 
 
 def _join_lines(text: str) -> str:
@@ -104,24 +107,20 @@ def _pass_rules(texts: Sequence[str]) -> bool:
     return not any(check_captions(texts))
 
 
-def normalize_caption(text: str) -> str:
-    """Return a caption in lower case without a final period, to hide its author."""
-    return text.lower().rstrip(" .")
-
-
 def _load_submitted(
     phase: Phase, split: str, methods: Sequence[str], images: Sequence[ImageId]
-) -> dict[str, dict[ImageId, str]]:
-    """Return the leaderboard captions of the methods that have a submission there."""
+) -> tuple[dict[str, dict[ImageId, str]], dict[str, str]]:
+    """Return captions and ids of the methods' submissions on the leaderboard, if they have one."""
     standing = SubmissionFile.objects.filter(submission__phase=phase, submission__stands=True)
-    found = {}
+    found, submissions = {}, {}
     for name in methods:
         row = standing.filter(split__name=split, submission__team__name=name).first()
         if row is not None:
             with row.file.open("rb") as file:
                 captions = capeval.load_candidates(file.read(), name=str(row.file.name))
             found[name] = {image: captions[image][0] for image in images}
-    return found
+            submissions[name] = str(row.submission_id)
+    return found, submissions
 
 
 def save_captions(material: Material, path: Path) -> None:
