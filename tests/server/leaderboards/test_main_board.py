@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -82,7 +83,7 @@ def test_an_organizer_chooses_it(path: Path) -> None:
     page = olga.see("/small/organize/phases/open/")
     assert "test, references c3" in page
     seen = page.partition('name="seen" value="')[2].partition('"')[0]
-    form = {
+    form: dict[str, Any] = {
         "opens": "2026-01-01T00:00:00",
         "closes": "2036-01-01T00:00:00",
         "splits": ["val", "test"],

@@ -35,8 +35,6 @@ pytestmark = pytest.mark.django_db
 
 PAGE = "/small/open/"
 API = "/api/challenges/small/phases/open/leaderboard"
-# The page asks for it by default if the organizers chose columns.
-CHOSEN = {"scores": ["BLEU-1", "CIDEr-D"], "subsets": ["animals"]}
 LABELS = ["BLEU-1 (c2)", "CIDEr-D (c2)", "BLEU-1 (c1)", "CIDEr-D (c1)"]
 
 
@@ -97,6 +95,22 @@ def test_both_sets_stand_side_by_side(boarded: tuple[Submission, Submission]) ->
     assert Client().get(f"{PAGE}?split=val&references=c1&sort_by=BLEU-1").status_code == 200
     # Each score of one set is still there.
     assert Client().get(f"{API}?layout=scores").json()["columns"][0] == "BLEU-1"
+
+
+def test_columns_of_subsets_sort_the_overview(boarded: tuple[Submission, Submission]) -> None:
+    Split.objects.update(columns={"scores": ["CIDEr-D"], "subsets": ["animals"]})
+    score(boarded[0], {"CIDEr-D": 0.3}, of=of("c2"), subset="animals")
+    score(boarded[1], {"CIDEr-D": 0.4}, of=of("c2"), subset="animals")
+    page = Client().get(PAGE).content.decode()
+    assert re.findall(r'class="above">([^<]*)<', page) == ["CIDEr-D, c2", "CIDEr-D, c1"]
+    (address,) = (
+        each
+        for each in re.findall(r'href="(/small/open/\?[^"]*)"', page)
+        if "subset=animals" in each and "references=c2" in each and "layout=chosen" in each
+    )
+    sorted_page = Client().get(address.replace("&amp;", "&")).content.decode()
+    assert re.findall(r'class="above">([^<]*)<', sorted_page) == ["CIDEr-D, c2", "CIDEr-D, c1"]
+    assert sorted_page.index("<bdi>b</bdi>") < sorted_page.index("<bdi>a</bdi>")
 
 
 def test_without_a_choice_all_sets_can_be_shown(phase: Phase) -> None:

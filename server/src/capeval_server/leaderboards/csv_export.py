@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 from capeval.toolkit import escape_row
 from capeval_server.leaderboards.columns import COLUMNS
-from capeval_server.leaderboards.entries import Interval, Leaderboard
+from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.judgments import JudgmentDetails
 
 __all__ = ["to_csv"]
@@ -49,9 +49,7 @@ def to_csv(board: Leaderboard) -> str:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
         numbers = _format_numbers(board.columns, row.scores, row.intervals)
-        details = [
-            _format_number(row.judgments.get(name, {}).get(detail)) for name in judged for detail in _DETAILS
-        ]
+        details = [_format_number(number) for name in judged for number in _list_details(row, name)]
         end = (*[""] * len(reported_only), _format_number(row.p_value), row.test or "", "", "")
         writer.writerow(escape_row((*about, *texts, *numbers, *details, *end)))
     for entry in board.reported:
@@ -62,6 +60,11 @@ def to_csv(board: Leaderboard) -> str:
         end = (*details, "", "", entry.source, entry.source_url)
         writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, *end)))
     return out.getvalue()
+
+
+def _list_details(row: LeaderboardEntry, name: str) -> list[float | None]:
+    found = row.judgments.get(name)
+    return [None] * len(_DETAILS) if found is None else [found[detail] for detail in _DETAILS]  # type: ignore[literal-required]
 
 
 def _format_numbers(

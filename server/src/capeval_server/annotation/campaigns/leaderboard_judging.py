@@ -172,7 +172,9 @@ def _load_systems(wanted: JudgingRequest) -> dict[str, Mapping[ImageId, str]]:
     if unknown or not wanted.submissions:
         got = format_names(unknown) if unknown else "none"
         raise CampaignError(f"'submissions' must be submissions on the leaderboard (got {got})")
-    found = {known[pk].entrant: _load_captions(known[pk], wanted.references) for pk in wanted.submissions}
+    found: dict[str, Mapping[ImageId, str]] = {
+        known[pk].entrant: _load_captions(known[pk], wanted.references) for pk in wanted.submissions
+    }
     if taken := {HUMAN, RANDOM} & found.keys():
         raise CampaignError(f"a judged team can't have the name {taken.pop()}, which is a row of its own")
     return found

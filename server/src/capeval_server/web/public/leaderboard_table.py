@@ -43,6 +43,7 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         pinned: Whether to include parameters with default values, so that the meaning never changes.
         changes: Additional or replaced parameters. Empty ones are omitted.
     """
+    default = default_layout(question.split, changes.get("subset", question.subset))
     sorted_by_default = question.sort_by == question.split.sort_by and not pinned
     asked: dict[str, str | list[str]] = {
         "split": question.split.name,
@@ -51,9 +52,7 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         "subset": question.subset,
         "sort_by": "" if sorted_by_default else question.sort_by,
         "order": "" if question.best_first else "worst",
-        "layout": ""
-        if question.layout == default_layout(question.split, question.subset)
-        else question.layout,
+        "layout": "" if question.layout == default else question.layout,
         "as_of": "" if question.as_of is None else _format_time(question.as_of),
         "declared": [f"{name}:{value}" for name, value in question.declared],
     }
@@ -73,8 +72,11 @@ def address(
     question: LeaderboardQuery, *, pinned: bool = False, view: str = "leaderboard", **changes: str
 ) -> str:
     """Return the URL of a page of a leaderboard."""
-    place = reverse(view, args=(question.phase.challenge.slug, question.phase.name))
-    return f"{place}?{query(question, pinned=pinned, **changes)}"
+    return f"{_get_place(question, view)}?{query(question, pinned=pinned, **changes)}"
+
+
+def _get_place(question: LeaderboardQuery, view: str) -> str:
+    return reverse(view, args=(question.phase.challenge.slug, question.phase.name))
 
 
 def current(question: LeaderboardQuery) -> str:
@@ -224,20 +226,16 @@ def _build_agreement(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: bool) -> str:
-    asked = {"order": "worst"} if chosen and question.best_first else {"order": ""}
-    if column.is_judged:
-        return address(question, **asked, sort_by=column.label)
-    by_default = column.name == question.split.sort_by
-    # Scores by another reference set have their own version.
-    version = {} if column.references == question.reference_set.name else {"version": ""}
-    return address(
-        question,
-        **asked,
-        **version,
-        references=column.references,
-        sort_by="" if by_default else column.name,
-        subset=column.subset,
-    )
+    changes: dict[str, Any] = {
+        "order": "worst" if chosen and question.best_first else "",
+        "sort_by": column.label,
+    }
+    if not column.is_judged:
+        changes["sort_by"] = "" if column.name == question.split.sort_by else column.name
+        changes |= {"references": column.references, "subset": column.subset}
+        # Scores by another reference set have their own version.
+        changes |= {} if column.references == question.reference_set.name else {"version": ""}
+    return f"{_get_place(question, 'leaderboard')}?{query(question, **changes)}"
 
 
 def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
