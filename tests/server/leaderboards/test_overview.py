@@ -313,7 +313,12 @@ def test_an_organizer_chooses_the_columns(challenge: Challenge, phase: Phase, ol
     page = olga.see(place)
     assert "animals" in page
     seen = page.partition('name="seen" value="')[2].partition('"')[0]
-    chosen = {"references": ["c2", "c1"], "scores": ["CIDEr-D"], "subsets": ["animals"], "judgments": ["M1"]}
+    chosen: dict[str, Any] = {
+        "references": ["c2", "c1"],
+        "scores": ["CIDEr-D"],
+        "subsets": ["animals"],
+        "judgments": ["M1"],
+    }
     olga.do(place, seen=seen, **{**chosen, "scores": ["nothing"]}, status=422)
     olga.do(place, seen=seen, **chosen)
     assert Split.objects.get().columns == chosen

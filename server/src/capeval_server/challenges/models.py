@@ -257,7 +257,7 @@ class Phase(models.Model):
     opens = models.DateTimeField()
     closes = models.DateTimeField()
     splits = models.ManyToManyField(Split, related_name="phases")
-    # The leaderboard that links to the phase open; None for the default of `get_main`.
+    # The leaderboard that links to the phase open; None for the default.
     main = models.ForeignKey(ReferenceSet, on_delete=models.SET_NULL, null=True, related_name="+")
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
