@@ -80,7 +80,10 @@ def _coco(**change: Any) -> bytes:
         (b"team,CIDEr-D\na,nan\n", "line 2, CIDEr-D must be a finite number (got 'nan')"),
         (b"team,CIDEr-D,date\na,1,2015\n", "line 2, date must have the form 2015-05-29 (got '2015')"),
         (b"team,CIDEr-D,url\na,1,javascript:x\n", "line 2, url must begin with http:// or https://"),
-        (b"team,SPICE\na,1\n", "of the leaderboard: BLEU-1, BLEU-4, METEOR, CIDEr-D (got SPICE)"),
+        (
+            b"team,SPICE\na,1\n",
+            "of the leaderboard: BLEU-1, BLEU-4, METEOR, CIDEr-D; or a question of human judgments",
+        ),
         (b"team\na\n", "(got none)"),
         (b"team,CIDEr-D\n", "the file must have 1 to 1,000 rows (got 0)"),
         (b"[]", "the file must have 1 to 1,000 rows (got 0)"),

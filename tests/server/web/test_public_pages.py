@@ -302,7 +302,8 @@ def test_links_between_leaderboards(phase: Phase) -> None:
     stand("a", 1.0)
     html = page(f"{BOARD}&sort_by=METEOR")
     links = [unescape(link) for link in re.findall(r'<li><a href="(/small/open/\?[^"]*)"', html)]
-    assert len(links) == 2 + 3 + 3
+    # The references, the columns with the overview, and the subsets.
+    assert len(links) == 2 + 4 + 3
     for link in links:
         assert "sorted by METEOR" in page(link)
 
