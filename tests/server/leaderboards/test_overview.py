@@ -72,7 +72,7 @@ def test_both_sets_stand_side_by_side(boarded: tuple[Submission, Submission]) ->
     assert (found["layout"], found["references"], found["columns"]) == ("chosen", "c2", LABELS)
     first, second = found["rows"]
     assert [row["team"] for row in (first, second)] == ["a", "b"]
-    # Private scores are rounded beside public ones in full.
+    # Private scores are rounded, and public ones are not.
     assert first["scores"] == {
         "BLEU-1 (c2)": 0.304,
         "CIDEr-D (c2)": 0.912,

@@ -225,7 +225,7 @@ def shown_scores(
     intervals: dict[str, Interval | None] = {}
     for column in columns:
         ends = numbers.get((column.references, column.name, column.subset), (None, None, None))
-        # Each column by its own references: public ones can stand beside private ones.
+        # Each column by its own references: one table can have public and private ones.
         value, low, high = (shown(number, full=full or column.public) for number in ends)
         scores[column.label] = value
         intervals[column.label] = None if low is None or high is None else (low, high)

@@ -186,7 +186,7 @@ def _unpack(board: FinalBoard) -> dict[str, Any]:
 
 
 def _get_row_key(row: _Stored) -> str:
-    """Return what identifies a row in all reference sets: each has its own human baseline."""
+    """Return the key of a row in all reference sets; each set has its own human baseline."""
     return str(row["submission"]) if row["team"] else ""
 
 

@@ -336,9 +336,9 @@ def _check_sort(phase: Phase, split: Split, sort_by: str, as_of: datetime | None
 def _list_other_versions(
     phase: Phase, split: Split, counted: ReferenceVersion
 ) -> tuple[ReferenceVersion, ...]:
-    """Return the versions of the split's other reference sets that are shown beside the requested one.
+    """Return the versions of the split's other reference sets that are shown with the requested one.
 
-    There are none beside an earlier version.
+    An earlier version is shown without others.
     """
     if counted.number != _get_default_version(phase, counted.reference_set):
         return ()

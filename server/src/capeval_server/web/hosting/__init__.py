@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from capeval_server.web.hosting import (
+    campaigns,
     challenge,
     judging,
     leaderboards,
@@ -79,8 +80,8 @@ urlpatterns = [
         references.remove_reported,
         "remove_reported",
     ),
-    _create_route("campaigns/", judging.campaigns, "campaigns", tab="Campaigns"),
-    _create_route("campaigns/act/", judging.act, "campaigns_act"),
+    _create_route("campaigns/", campaigns.campaigns, "campaigns", tab="Campaigns"),
+    _create_route("campaigns/act/", campaigns.act, "campaigns_act"),
     _create_route("campaigns/judge/", judging.judge, "judge"),
     _create_route("campaigns/judge/create/", judging.create, "judge_create"),
     _create_route("files/", challenge.files, "files", tab="Files"),

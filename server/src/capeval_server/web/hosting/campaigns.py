@@ -1,0 +1,60 @@
+"""Organizer page of a challenge's campaigns."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.progress import with_counts
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge
+from capeval_server.web.hosting.common import add_success_message, for_organizers, form_status, show
+from capeval_server.web.hosting.leaderboard_forms import CampaignsForm
+
+__all__ = ["act", "campaigns"]
+
+
+@for_organizers
+def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """List the campaigns of the challenge."""
+    return _show_campaigns(request, challenge, CampaignsForm(challenge))
+
+
+def _show_campaigns(
+    request: HttpRequest, challenge: Challenge, form: CampaignsForm, links: list[str] | None = None
+) -> HttpResponse:
+    found = with_counts(challenge.campaigns.all())
+    context = {"campaigns": found, "form": form, "links": links or []}
+    return show(request, challenge, "campaigns", tab="campaigns", **context, status=form_status(form))
+
+
+@for_organizers
+@require_POST
+def act(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Open several campaigns, or create links that are each for all of them."""
+    form, user = CampaignsForm(challenge, request.POST), get_user(request)
+    if not form.is_valid():
+        return _show_campaigns(request, challenge, form)
+    chosen = list(challenge.campaigns.filter(slug__in=form.cleaned_data["campaigns"]).order_by("pk"))
+    try:
+        if form.cleaned_data["act"] == "open":
+            for campaign in chosen:
+                if campaign.state == Campaign.State.DRAFT:
+                    lifecycle.change_state(user, campaign, Campaign.State.OPEN)
+            add_success_message(request, "Opened the campaigns.")
+            return redirect("organizer_campaigns", challenge.slug)
+        tokens = enrollment.invite_to_all(user, chosen, form.cleaned_data["number"])
+    except CapevalError as error:
+        form.add_error(None, f"{error}.")
+        return _show_campaigns(request, challenge, form)
+    links = [
+        request.build_absolute_uri(reverse("annotate_enter", args=(chosen[0].slug, token)))
+        for token in tokens
+    ]
+    return _show_campaigns(request, challenge, CampaignsForm(challenge), links)
