@@ -30,7 +30,13 @@
     const words = figure.querySelector("figcaption");
     if (drawn) words.textContent = words.dataset.earlier;
     words.hidden = false;
-    for (const end of ["load", "error"]) plot.addEventListener(end, () => (words.hidden = true));
+    plot.addEventListener("load", () => (words.hidden = true));
+  }
+
+  function sayFailed(figure) {
+    const words = figure.querySelector("figcaption");
+    words.textContent = words.dataset.failed;
+    words.hidden = false;
   }
 
   document.querySelectorAll("figure.plot").forEach((figure) => {
@@ -38,6 +44,7 @@
     // If nothing can be stored, for example in a full storage, there is no previous plot.
     const kept = () => keep(plot).catch(() => {});
     plot.addEventListener("load", kept);
+    plot.addEventListener("error", () => sayFailed(figure));
     if (plot.naturalWidth) {
       kept();
       return;

@@ -100,6 +100,8 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "choices": _list_choices(question),
         "pages": _list_pages(board),
         "plot": address(question, view="leaderboard_plot"),
+        # Without any score, the plot would be empty.
+        "plotted": any(row.scores[question.sorted_column] is not None for row in board.rows),
         "cite": address(question, view="cite"),
         "csv": f"{api}?{query(question, format='csv')}",
         "json": f"{api}?{query(question)}",
