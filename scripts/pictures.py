@@ -63,7 +63,7 @@ def report(browser: Browser, folder: Path, output: Path) -> None:
 
 def server(browser: Browser, address: str, password: str, output: Path) -> None:
     """Take screenshots of the leaderboard, a submission and the organizers' overview."""
-    board = f"{address}/coco-captions/validation/"
+    board = f"{address}/coco-2015/validation/"
 
     def submission(page: Page) -> None:
         page.goto(board)
@@ -74,7 +74,7 @@ def server(browser: Browser, address: str, password: str, output: Path) -> None:
         page.get_by_label("Username or email").fill("demo")
         page.get_by_label("Password", exact=True).fill(password)
         page.get_by_role("button", name=re.compile("^Sign in$")).click()
-        page.goto(f"{address}/coco-captions/")
+        page.goto(f"{address}/coco-2015/")
         page.get_by_role("link", name="Organize").first.click()
 
     take_screenshots(browser, output / "leaderboard", lambda page: page.goto(board), height=690)

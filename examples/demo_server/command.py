@@ -33,7 +33,7 @@ def demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Start a demo server: COCO challenge, simple methods, campaigns with robots."""
+    """Start a demo server: COCO and nocaps challenges, simple methods, campaigns with robots."""
     # Private file modes, because the files contain passwords and tokens.
     os.umask(0o077)
     # First, so that a port in use is reported before any file is written.
@@ -72,7 +72,8 @@ def _load(folder: Path) -> None:
 
     set_up(database=False)
     print(
-        f"Loading the COCO challenge into {folder} (a few minutes the first time, then seconds)",
+        f"Loading the challenges coco-2015 and nocaps into {folder}"
+        " (a few minutes the first time, then seconds)",
         flush=True,
     )
     migrate_database()
@@ -87,7 +88,8 @@ def _print_access(folder: Path, address: str) -> None:
     from examples.demo_server import loading
 
     kept = folder / "password"
-    print(f"Leaderboard: {address}{loading.BOARD}")
+    for board in loading.BOARDS:
+        print(f"Leaderboard: {address}{board}")
     password = loading.get_password(kept)
     known = f"the password {password} (stored in {kept})" if password else "the password that you chose"
     print(f"Sign in as {loading.ACCOUNT} with {known}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db.models import F
 
 import capeval
-from capeval.data.held_out import hold_out
 from capeval.formats.caption_files import coco_results
 from capeval.formats.io.json import to_json_bytes
 from capeval.toolkit import atomic_write
@@ -19,27 +18,40 @@ from capeval.toolkit.random import make_python_random
 from capeval_server.accounts.services.users import create_user
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.workers import enrollment
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.examples import write_example
 from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.services import leaderboard_selection, submit
-from capeval_server.teams.services.enrollment import make_team
+from capeval_server.teams.services.enrollment import make_team, team_of
 from examples.demo_server import campaigns
 from examples.demo_server.material import draw_material, save_captions
 
-__all__ = ["ACCOUNT", "BOARD", "get_captions_path", "get_entry_path", "get_password", "load"]
+__all__ = ["ACCOUNT", "BOARDS", "get_captions_path", "get_entry_path", "get_password", "load"]
 
 ACCOUNT = "demo"
-_CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
-BOARD = f"/{_CHALLENGE}/{_PHASE}/"
+_CHALLENGE, _PHASE, _SPLIT = "coco-2015", "validation", "val2014"
+BOARDS = (f"/{_CHALLENGE}/{_PHASE}/", f"/{_CHALLENGE}/test/", "/nocaps/nocaps-val/")
 # The methods in campaigns. "shuffled-words" is excluded: robots count words, and do not notice word order.
 _JUDGED = ("first-six-words", "one-sentence", "vocabulary-200")
+# The training data that submissions declare, by challenge and method; other methods declare the first.
+_DECLARED = {
+    _CHALLENGE: {"": "none"},
+    "nocaps": {"": "COCO only", "another-image": "extra pairs", "vocabulary-1000": "extra pairs"},
+}
+# The phases of each challenge with the methods that are submitted to it; None for all methods.
+_ENTRIES: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
+    (_CHALLENGE, _PHASE, None),
+    (_CHALLENGE, "test", ("vocabulary-1000", "first-six-words", "another-image")),
+    ("nocaps", "nocaps-val", None),
+    ("nocaps", "nocaps-test", ("vocabulary-1000", "first-six-words", "another-image")),
+)
 
 
 def load(folder: Path, said: Callable[[str], None]) -> None:
-    """Load the COCO challenge, score captions of simple methods, create campaigns.
+    """Load the challenges, score captions of simple methods, create campaigns.
 
     Existing data is not changed, so that an interrupted load can be resumed.
 
@@ -50,30 +62,28 @@ def load(folder: Path, said: Callable[[str], None]) -> None:
     Raises:
         ResourceError: `pycocoevalcap`, which contains the captions, is not installed.
     """
-    files = folder / _CHALLENGE
-    path = files / "challenge.toml"
-    if not path.exists():
-        said("1 of 5: writing the files of the COCO challenge (40,504 images of val2014, 5,174 of train2014)")
-        write_example(_CHALLENGE, files)
-    said("2 of 5: importing the challenge")
-    challenge = import_challenge(path)
-    phase = challenge.phases.get(name=_PHASE)
-    # Only the demo's own submissions are scored and published below: users may have submitted others, and
-    # changed scored ones.
-    own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
+    for number, name in enumerate((_CHALLENGE, "nocaps"), start=1):
+        path = folder / name / "challenge.toml"
+        if not path.exists():
+            said(f"{number} of 5: writing and importing the challenge {name}")
+            write_example(name, folder / name)
+        import_challenge(path)
     said("3 of 5: submitting captions of simple methods")
-    if own.count() < _METHODS:
-        _submit_methods(challenge, phase, files)
+    for slug, name, methods in _ENTRIES:
+        _submit_methods(Phase.objects.get(challenge__slug=slug, name=name), methods, folder / slug)
     said("4 of 5: scoring submissions")
+    # Only the demo's own submissions are published: users may have submitted others, and changed scored ones.
+    own = Submission.objects.filter(user__username=F("team__name"), user__username__in=_METHODS)
     waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
     worker.run(until_empty=True)
     for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
         leaderboard_selection.set_standing(submission, True)
     if not get_captions_path(folder).exists() or not campaigns.all_exist():
         said("5 of 5: creating campaigns for robots")
-        material = draw_material(files, _SPLIT, phase, _JUDGED)
+        phase = Phase.objects.get(challenge__slug=_CHALLENGE, name=_PHASE)
+        material = draw_material(folder / _CHALLENGE, _SPLIT, phase, _JUDGED)
         save_captions(material, get_captions_path(folder))
-        campaigns.create_missing(_get_organizer(), challenge, material)
+        campaigns.create_missing(_get_organizer(), phase.challenge, material)
 
 
 def get_captions_path(folder: Path) -> Path:
@@ -81,18 +91,40 @@ def get_captions_path(folder: Path) -> Path:
     return folder / "robots.json"
 
 
-def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
-    """Submit the captions of methods without a submission."""
-    # The captions of the human baseline, which are not part of the references c4.
-    _, human = hold_out(capeval.load_references(files / f"{_SPLIT}.json"), seed=0)
-    captions = {image: human[image][0] for image in human.image_ids}
-    for name, about, made in _list_methods(captions):
-        if not Submission.objects.filter(phase=phase, team__name=name).exists():
-            _submit(challenge, phase, name, about, made)
+_METHODS = (
+    "vocabulary-1000",
+    "vocabulary-200",
+    "vocabulary-50",
+    "first-six-words",
+    "shuffled-words",
+    "another-image",
+    "one-sentence",
+)
 
 
-# Number of methods that `_list_methods` yields.
-_METHODS = 7
+def _submit_methods(phase: Phase, methods: Sequence[str] | None, files: Path) -> None:
+    """Submit the captions of methods without a submission to a phase."""
+    there = set(phase.submissions.values_list("team__name", flat=True))
+    missing = [name for name in methods or _METHODS if name not in there]
+    if not missing:
+        return
+    results: dict[str, dict[str, bytes]] = {name: {} for name in missing}
+    about = {}
+    for split in phase.splits.order_by("name"):
+        # The captions of the human baseline, which are not among the references.
+        human = capeval.load_candidates(files / _name_human(phase, split))
+        for name, text, made in _list_methods({image: human[image][0] for image in human}):
+            if name in results:
+                about[name] = text
+                file = split.results.replace("<alg>", name)
+                results[name][file] = to_json_bytes(coco_results(capeval.Candidates(made)))
+    for name in missing:
+        _submit(phase, name, about[name], results[name])
+
+
+def _name_human(phase: Phase, split: Split) -> str:
+    """Return the name of an example's file with human captions of a split."""
+    return f"human_{split.name}.json" if phase.challenge.slug == "nocaps" else f"{split.name}_human.json"
 
 
 def _list_methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
@@ -119,19 +151,21 @@ def _list_methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[
     yield "one-sentence", "The same caption for every image.", dict.fromkeys(human, "A man on a street.")
 
 
-def _submit(
-    challenge: Challenge, phase: Phase, name: str, about: str, captions: dict[int | str, str]
-) -> None:
+def _submit(phase: Phase, name: str, about: str, files: Mapping[str, bytes]) -> None:
+    """Submit results as a team that consists of a user with the method's name."""
     user, new = User.objects.get_or_create(username=name)
     if new:
         user.set_unusable_password()
         user.save()
-        make_team(user, challenge)
-    results = to_json_bytes(coco_results(capeval.Candidates(captions)))
-    declared = {"method": about.rstrip("."), "training-data": "none"}
-    split = challenge.splits.get(name=_SPLIT)
-    file = split.results.replace("<alg>", name)
-    submit.submit(user, phase, file, [results], declared=declared, key=name)
+    if team_of(user, phase.challenge) is None:
+        make_team(user, phase.challenge)
+    (first, data), *others = files.items()
+    upload, content = (f"{name}.zip", zipped(files)) if others else (first, data)
+    kinds = _DECLARED[phase.challenge.slug]
+    declared = {"method": about.rstrip("."), "training-data": kinds.get(name, kinds[""])}
+    submit.submit(
+        user, phase, upload, [content], declared=declared, key=f"{phase.challenge.slug} {phase.name}"
+    )
 
 
 def _get_organizer() -> User:

@@ -80,7 +80,7 @@ def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str])
         methods: Team names of the methods; the submission of each on the leaderboard is used.
     """
     references = capeval.load_references(files / f"{split}_c4.json")
-    human = capeval.load_candidates(files / f"{split}_c4_human.json")
+    human = capeval.load_candidates(files / f"{split}_human.json")
     nouns = frozenset(word for word, kind in coco_word_classes().items() if kind == "noun")
     order = list(references.image_ids)
     make_python_random(_SEED, "demo").shuffle(order)

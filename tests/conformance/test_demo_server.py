@@ -54,18 +54,18 @@ def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
 
 def _enter(address: str, name: str, password: str) -> None:
     with httpx.Client(base_url=address, follow_redirects=True, timeout=PATIENCE) as client:
-        board = client.get("/coco-captions/validation/").text
+        board = client.get("/coco-2015/validation/").text
         assert all(method in board for method in METHODS)
         assert "uman" in board
         client.get("/accounts/login/")
         token = client.cookies["csrftoken"]
         form = {"login": name, "password": password, "csrfmiddlewaretoken": token}
         client.post("/accounts/login/", data=form)
-        assert client.get("/coco-captions/organize/").status_code == 200
+        assert client.get("/coco-2015/organize/").status_code == 200
         _robots_work(client)
-        assert "by-robots" in client.get("/coco-captions/judgments/").text
+        assert "by-robots" in client.get("/coco-2015/judgments/").text
         rows = client.get(
-            "/api/challenges/coco-captions/phases/validation/leaderboard",
+            "/api/challenges/coco-2015/phases/validation/leaderboard",
             params={"split": "val2014", "references": "c4"},
         ).json()["rows"]
     assert sorted(row["rank"] for row in rows if row["rank"]) == [1, 2, 3, 4, 5, 6, 7]

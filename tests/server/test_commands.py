@@ -57,7 +57,7 @@ def test_capeval_has_the_commands_of_installed_packages(fresh: Server) -> None:
     assert "worker" in done.stdout
     done = _capeval(fresh, "server", _declared(), "server", "example", "other", str(fresh.folder))
     assert done.returncode == 2
-    assert done.stderr.startswith("capeval: error: 'name' must be one of small, nocaps, coco-captions")
+    assert done.stderr.startswith("capeval: error: 'name' must be one of small, domains, coco-2015, nocaps")
 
 
 def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:

@@ -109,7 +109,7 @@ def test_a_port_that_is_taken_is_said_before_anything_is_made(fresh: Server, com
 
 @pytest.mark.django_db
 def test_the_first_password_is_kept(tmp_path: Path) -> None:
-    challenge = make_challenge(tmp_path, slug="coco-captions")
+    challenge = make_challenge(tmp_path, slug="coco-2015")
     kept = tmp_path / "password"
     first = loading.get_password(kept)
     assert first

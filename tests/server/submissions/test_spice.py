@@ -68,7 +68,7 @@ def test_a_baseline_is_scored_with_spice_and_its_parses_are_kept(path: Path, kep
 
 @NEEDS_MODEL
 def test_the_nocaps_example_scores_each_domain(tmp_path: Path, kept: Path) -> None:
-    path = write_example("nocaps", tmp_path / "nocaps")
+    path = write_example("domains", tmp_path / "domains")
     import_challenge(path)
     while work_once():
         pass

@@ -51,6 +51,7 @@ __all__ = [
     "LeaderboardRow",
     "LinkAnswer",
     "Owner",
+    "PageAnswer",
     "PhaseAnswer",
     "Problem",
     "QuotaAnswer",
@@ -177,6 +178,14 @@ class DeclaredField(Schema):
     choices: list[str] = Field(default_factory=list)
 
 
+class PageAnswer(Schema):
+    """An additional page of text, in Markdown."""
+
+    name: str
+    title: str
+    text: str
+
+
 class ChallengeAnswer(Schema):
     """A challenge."""
 
@@ -187,6 +196,7 @@ class ChallengeAnswer(Schema):
     data: str
     faq: str
     contact: str
+    pages: list[PageAnswer]
     fields: list[DeclaredField]
     approval: bool
     splits: list[SplitAnswer]

@@ -26,13 +26,21 @@ from capeval.metrics import DEFAULT, METRICS
 from capeval.metrics.registry import describe_omitted, get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
-from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
+from capeval_server.challenges.models import (
+    ALGORITHM,
+    ANY_NAME,
+    IMAGE_ID,
+    LEAST_SUBSET,
+    MOST_IN_ALL,
+    MOST_PER_DAY,
+)
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.core.errors import ChallengeError
 
 __all__ = ["ChallengeDefinition", "ColumnsDefinition", "read_definition"]
 
 
+MOST_PAGES = 10
 # The database column with the metric of a result has this length.
 _LONGEST_METRIC = 50
 
@@ -74,6 +82,14 @@ class FieldDefinition(_Part):
         return self
 
 
+class PageDefinition(_Part):
+    """Additional page of text."""
+
+    name: Name
+    title: Annotated[str, Field(min_length=1, max_length=50)]
+    text: Annotated[str, Field(min_length=1)]
+
+
 class ChallengeSettings(_Part):
     """Settings and texts of a challenge."""
 
@@ -84,12 +100,14 @@ class ChallengeSettings(_Part):
     data: str = ""
     faq: str = ""
     contact: str = ""
+    pages: Annotated[list[PageDefinition], Field(max_length=MOST_PAGES)] = []
     fields: list[FieldDefinition] = []
     approval: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         _check_not_reserved("slug", self.slug, NOT_CHALLENGES)
+        _check_unique("pages", [page.name for page in self.pages])
         return self
 
 
@@ -299,10 +317,15 @@ class ChallengeDefinition(_Part):
         _check_unique("splits", names)
         _check_unique("phases", [phase.name for phase in self.phases])
         _check_unique("fields", [field.name for field in self.challenge.fields])
-        _check_unique("results of the splits", [split.results for split in self.splits])
         for phase in self.phases:
             for name in phase.splits:
                 validate_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
+            results = [split.results for split in self.splits if split.name in phase.splits]
+            _check_unique(f"results of the splits of phase {phase.name}", results)
+            if len(results) > 1 and ANY_NAME in results:
+                raise ValueError(
+                    f"results must not be {ANY_NAME!r} in phase {phase.name}, which has several splits"
+                )
             boards = [
                 f"{split.name}/{references.name}"
                 for split in self.splits

@@ -17,6 +17,7 @@ from capeval_server.core.row_version import RowVersionedModel
 
 __all__ = [
     "ALGORITHM",
+    "ANY_NAME",
     "IMAGE_ID",
     "LEAST_SUBSET",
     "MOST_IN_ALL",
@@ -37,6 +38,8 @@ __all__ = [
 MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
 LEAST_SUBSET = 100
 ALGORITHM = "<alg>"
+# Results that may have any file name, as on EvalAI.
+ANY_NAME = f"{ALGORITHM}.json"
 IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
 
@@ -50,6 +53,8 @@ class Challenge(models.Model):
     data = models.TextField(blank=True)
     faq = models.TextField(blank=True)
     contact = models.TextField(blank=True)
+    # Additional pages of text, in the order of their tabs: a list of {"name", "title", "text"}.
+    pages = models.JSONField(default=list, blank=True)
     # Fields that submitters fill in: a list of objects with the attributes of `DeclaredField`.
     fields = models.JSONField(default=list)
     # Whether an organizer approves each participant before they can submit.
@@ -120,7 +125,14 @@ class Split(models.Model):
         return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
-        """Return the algorithm in a result file's name, or None if it does not match."""
+        """Return the algorithm in a result file's name, or None if it does not match.
+
+        If results may have any name, other characters than those of algorithms are replaced.
+        """
+        if self.results == ANY_NAME:
+            stem, dot, ending = filename.rpartition(".")
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-")[:64]
+            return (name or "results") if dot and ending.lower() == "json" else None
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None

@@ -18,12 +18,14 @@ from capeval.studies.judging import QUESTIONS
 from capeval.toolkit import unescape_cell
 from capeval_server.challenges.link_validation import safe_link
 
-__all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "read_reported"]
+__all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "name_score", "read_reported"]
 
 # CSV columns other than scores.
 COLUMNS = ("team", "method", "date", "url", "publication")
 MOST_ROWS = 1000
 _LONGEST = 1000
+# The end of a score's name, with the name of a subset.
+_OF_SUBSET = re.compile(r" \([^()]+\)$")
 # The names of M1 to M5 in COCO's leaderboard of 2015.
 _COCO_QUESTIONS = {f"q{number}": f"M{number}" for number in range(1, 6)}
 _MOST_BYTES = 4 * 2**20
@@ -54,8 +56,8 @@ class ReportedRow:
 def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
     """Return the rows of a file, and the names of its scores that have no column.
 
-    Scores can have the names of COCO's server: `CIDEr` is CIDEr-D. Human judgments are scores too, such as
-    `M1`; in COCO's leaderboard of 2015, `q1`.
+    Scores can have the names of COCO's server: `CIDEr` is CIDEr-D. `CIDEr-D (in-domain)` is the
+    score of a subset. Human judgments are scores too, such as `M1`; in COCO's leaderboard of 2015, `q1`.
 
     Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS` and a
     column per score; or the JSON of COCO's leaderboards. HTML entities in that JSON, such as `&amp;`, are
@@ -79,7 +81,7 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
             raise _build_error(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
         given = {score for row in read for score in row.scores}
         known = {*names, *QUESTIONS}
-        if not given & known:
+        if not {_strip_subset(name) for name in given} & known:
             expected = ", ".join(names)
             got = ", ".join(sorted(given)) or "none"
             raise _build_error(
@@ -89,16 +91,29 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
     except FormatError as error:
         raise FormatError(f"{name}: {error}", kind=error.kind) from None
     rows = [
-        ReportedRow(**{**row.__dict__, "scores": {k: v for k, v in row.scores.items() if k in known}})
+        ReportedRow(
+            **{**row.__dict__, "scores": {k: v for k, v in row.scores.items() if _strip_subset(k) in known}}
+        )
         for row in read
     ]
-    return rows, sorted(given - known)
+    return rows, sorted(name for name in given if _strip_subset(name) not in known)
+
+
+def name_score(score: str, subset: str) -> str:
+    """Return the name of a reported score, such as `CIDEr-D (in-domain)`; the score's name for all images."""
+    return f"{score} ({subset})" if subset else score
+
+
+def _strip_subset(name: str) -> str:
+    return _OF_SUBSET.sub("", name)
 
 
 def _normalize_names(scores: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    return {
-        _COCO_QUESTIONS.get(name) or normalize_score(name, names): value for name, value in scores.items()
-    }
+    found = {}
+    for name, value in scores.items():
+        score = _strip_subset(name)
+        found[(_COCO_QUESTIONS.get(score) or normalize_score(score, names)) + name[len(score) :]] = value
+    return found
 
 
 def _parse_csv(data: bytes) -> Iterator[ReportedRow]:

@@ -35,6 +35,7 @@ NOT_PHASES = frozenset(
         "join",
         "judgments",
         "organize",
+        "pages",
         "pictures",
         "rules",
         "submissions",

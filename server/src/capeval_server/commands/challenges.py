@@ -98,7 +98,7 @@ def _shorten(text: str) -> str:
 
 
 def example(
-    name: Annotated[str, Argument(help="`small`, `nocaps` or `coco-captions`.")],
+    name: Annotated[str, Argument(help="`small`, `domains`, `coco-2015` or `nocaps`.")],
     folder: Annotated[Path, Argument(help="Output folder; created if missing.")],
 ) -> None:
     """Write the files of an example challenge, ready to import."""

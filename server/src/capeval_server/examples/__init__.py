@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from capeval.errors import OptionError
 from capeval.toolkit import validate_choice
 
-if TYPE_CHECKING:
-    from capeval.data.captions import References
-
-__all__ = ["write_example"]
+__all__ = ["EXAMPLES", "write_example"]
 
 _HERE = Path(__file__).parent
-# Every 16th image of train2014, in the order of its ids: 5,174 images.
-_STRIDE = 16
+
+EXAMPLES = ("small", "domains", "coco-2015", "nocaps")
+"""The names of the examples."""
 
 
 def write_example(name: str, folder: Path) -> Path:
     """Write the files of an example challenge.
 
     Args:
-        name: The example: `small`, with six images; `nocaps`, the same images in three domains, with SPICE;
-            or `coco-captions`, created from the captions in the installed `pycocoevalcap`.
+        name: The example: `small`, with six images; `domains`, the same images in three domains, with SPICE;
+            or `coco-2015` and `nocaps`, created from the captions in the installed `pycocoevalcap`.
         folder: The output folder.
 
     Returns:
@@ -35,48 +32,24 @@ def write_example(name: str, folder: Path) -> Path:
         ResourceError: `pycocoevalcap` is not installed.
         OSError: The folder is not writable.
     """
-    examples = {"small": _write_small, "nocaps": _write_nocaps, "coco-captions": _write_coco}
-    validate_choice("name", name, tuple(examples))
+    validate_choice("name", name, EXAMPLES)
     path = folder / "challenge.toml"
     if path.exists():
         raise OptionError(f"{path} already exists: choose a different folder")
     folder.mkdir(parents=True, exist_ok=True)
-    examples[name](folder)
+    if name == "domains":
+        for file in ("references_c2.json", "human.json"):
+            shutil.copyfile(_HERE / "small" / file, folder / file)
+    elif name == "coco-2015":
+        from capeval_server.examples.coco_2015 import write_data
+
+        write_data(folder)
+    elif name == "nocaps":
+        from capeval_server.examples.nocaps import write_data as write_nocaps_data
+
+        write_nocaps_data(folder)
+    # The definition is written last: without it, the folder is incomplete.
+    for source in sorted((_HERE / name).iterdir(), key=lambda found: found.name == path.name):
+        if not (folder / source.name).exists():
+            shutil.copyfile(source, folder / source.name)
     return path
-
-
-def _write_small(folder: Path) -> None:
-    for path in sorted((_HERE / "small").iterdir()):
-        shutil.copyfile(path, folder / path.name)
-
-
-def _write_nocaps(folder: Path) -> None:
-    for name in ("references_c2.json", "human.json"):
-        shutil.copyfile(_HERE / "small" / name, folder / name)
-    for path in sorted((_HERE / "nocaps").iterdir()):
-        shutil.copyfile(path, folder / path.name)
-
-
-def _write_coco(folder: Path) -> None:
-    from capeval.datasets import coco
-    from capeval.formats import write_references
-
-    val = coco.load_captions("val2014")
-    write_references(val, folder / "val2014.json")
-    _write_held_out(val, folder, "val2014")
-    train = coco.load_captions("train2014")
-    images = sorted(train.image_ids, key=int)[::_STRIDE]
-    test = train.select(images)
-    write_references(test, folder / "test_c5.json")
-    _write_held_out(test, folder, "test")
-    shutil.copyfile(_HERE / "coco-captions.toml", folder / "challenge.toml")
-
-
-def _write_held_out(references: References, folder: Path, name: str) -> None:
-    """Write references without one caption per image, and these captions as results."""
-    from capeval.data.held_out import hold_out
-    from capeval.formats import write_candidates, write_references
-
-    others, human = hold_out(references, seed=0)
-    write_references(others, folder / f"{name}_c4.json")
-    write_candidates(human, folder / f"{name}_c4_human.json")

@@ -9,6 +9,7 @@ from typing import Any
 
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, leaderboard_points
 from capeval_server.challenges.models import Reported
+from capeval_server.challenges.reported_scores import name_score
 from capeval_server.leaderboards.query import LeaderboardQuery
 
 __all__ = ["POINTS", "ReportedEntry", "reported_entries"]
@@ -139,9 +140,7 @@ def _build_entry(
     values = {
         column.label: merged.judgments.get(column.name)
         if column.is_judged
-        else None
-        if column.subset
-        else merged.by_set.get(column.references, {}).get(column.name)
+        else merged.by_set.get(column.references, {}).get(name_score(column.name, column.subset))
         for column in question.columns
     }
     sorted_by = values[question.sorted_column]

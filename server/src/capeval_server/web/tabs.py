@@ -93,6 +93,9 @@ def _list_tabs(
     yield tab("about", "About", "challenge")
     yield tab("data", "Data", "challenge_data")
     yield tab("rules", "Rules", "challenge_rules")
+    for page in challenge.pages:
+        place = reverse("challenge_page", args=(challenge.slug, page["name"]))
+        yield Tab(name=f"page {page['name']}", text=page["title"], address=place)
     if challenge.announcements.exists():
         yield tab("announcements", "Announcements", "announcements")
     if challenge.faq.strip():

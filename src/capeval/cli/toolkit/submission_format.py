@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format", "read_results"]
 
 _ALGORITHM = "<alg>"
+_ANY_NAME = f"{_ALGORITHM}.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class SplitFormat:
 
     def matches(self, name: str) -> bool:
         """Return whether a file name is one of results of this split."""
+        if self.results == _ANY_NAME:
+            return name.lower().endswith(".json")
         before, _, after = self.results.partition(_ALGORITHM)
         pattern = f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}"
         return re.fullmatch(pattern, name, re.ASCII) is not None
@@ -100,7 +103,9 @@ def parse_format(content: Any) -> SubmissionFormat:
     for place, each in enumerate(whole["fields"]):
         row = check_row(each, f"fields[{place}]", {"name": TEXT, "required": _FLAG})
         if row.get("type", "text") not in FIELD_TYPES:
-            raise_type_error(f"fields[{place}]", f"one of {', '.join(FIELD_TYPES)}", row["type"], field="type")
+            raise_type_error(
+                f"fields[{place}]", f"one of {', '.join(FIELD_TYPES)}", row["type"], field="type"
+            )
     return SubmissionFormat(
         slug=whole["slug"],
         fields=parse_fields(whole["fields"]),

@@ -52,6 +52,7 @@ from capeval_server.submissions.services.upload_files import check_results
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
+    "Read",
     "SplitFiles",
     "change_challenge",
     "check_images",
@@ -369,6 +370,7 @@ def change_challenge(
             "data": about.data,
             "faq": about.faq,
             "contact": about.contact,
+            "pages": [page.model_dump() for page in about.pages],
             "fields": [field.model_dump(exclude_defaults=True) for field in about.fields],
             "approval": about.approval,
         },

@@ -21,6 +21,7 @@ from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.challenges.services.locks import lock_references
 from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import (
+    Read,
     SplitFiles,
     change_challenge,
     delete_files_on_error,
@@ -170,7 +171,7 @@ def import_files(
     def find(slug: str) -> Challenge | None:
         return Challenge.objects.filter(slug=slug).first() if "\0" not in slug else None
 
-    found = _read(find, *read(path.name), lambda file: (path.parent / file).exists(), delete)
+    found = _read(find, *read(path.name), read, lambda file: (path.parent / file).exists(), delete)
     files = read_files(read, found.wanted, found.challenge, found.deleted)
     try:
         with _change(found, files) as (changed, preview):
@@ -186,6 +187,7 @@ def _read(
     find: Callable[[str], Challenge | None],
     name: str,
     data: bytes,
+    read: Read,
     is_there: Callable[[str], bool],
     delete: Sequence[str] = (),
 ) -> _Import:
@@ -195,6 +197,7 @@ def _read(
         find: Returns the challenge to change by the name in the definition; None to create one.
         name: The name of the definition in error messages.
         data: The content of the definition.
+        read: Returns the name in error messages and the content of a file that the definition names.
         is_there: Returns whether a file with a name exists.
         delete: Places to delete in addition to those in the definition.
     """
@@ -207,6 +210,8 @@ def _read(
         challenge = find(str(about.get("slug"))) if isinstance(about, dict) else None
         if challenge is not None:
             merge = replace(merge, now=describe(challenge), places=state_of(challenge))
+        if isinstance(about, dict):
+            content["challenge"] = _read_texts(about, "challenge", read)
         return merge(content)
 
     wanted = read_definition(name, data, complete)
@@ -217,6 +222,28 @@ def _read(
         kept=merge.kept,
         deleted=merge.deleted,
     )
+
+
+def _read_texts(value: Any, place: str, read: Read) -> Any:
+    """Replace texts of the form `{ file = "about.md" }` by the content of the file.
+
+    Raises:
+        ChallengeError: A file is missing or is not text.
+    """
+    if isinstance(value, dict) and set(value) == {"file"}:
+        if not isinstance(value["file"], str):
+            raise ChallengeError(f"{place}.file must be the name of a file (got {value['file']!r})")
+        try:
+            return read(value["file"])[1].decode().replace("\r\n", "\n")
+        except (KeyError, FileNotFoundError):
+            raise ChallengeError(f"{place}: there is no file {value['file']!r}") from None
+        except UnicodeDecodeError:
+            raise ChallengeError(f"{place}: {value['file']!r} must be text in UTF-8") from None
+    if isinstance(value, dict):
+        return {key: _read_texts(each, f"{place}.{key}", read) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_read_texts(each, f"{place}[{index}]", read) for index, each in enumerate(value)]
+    return value
 
 
 def _record(
@@ -241,9 +268,13 @@ def _change_by_zip(
         return challenge
 
     with _convert_errors():
-        found = _read(find, _DEFINITION, _get_definition(entries), entries.__contains__)
+
+        def read(name: str) -> tuple[str, bytes]:
+            return name, entries[name]
+
+        found = _read(find, _DEFINITION, _get_definition(entries), read, entries.__contains__)
         _check_entries(found.wanted, entries)
-        files = read_files(lambda name: (name, entries[name]), found.wanted, found.challenge, found.deleted)
+        files = read_files(read, found.wanted, found.challenge, found.deleted)
     with _convert_errors(), _change(found, files) as changing:
         yield changing
 

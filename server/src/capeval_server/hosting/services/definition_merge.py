@@ -18,9 +18,9 @@ __all__ = ["Merge"]
 # Keys whose values are file names.
 _FILES = ("file", "human", "subsets", "images", "constraints")
 # Keys whose values are lists of named entries.
-_NAMED = ("splits", "phases", "references", "reported", "fields")
+_NAMED = ("splits", "phases", "references", "reported", "fields", "pages")
 _DELETABLE = re.compile(
-    r"challenge\.fields\.[^.]+"
+    r"challenge\.(fields|pages)\.[^.]+"
     r"|splits\.[^.]+\.(images|constraints|subsets\..+|references\.[^.]+\.(human|reported\.[^.]+))"
 )
 
@@ -67,8 +67,9 @@ class Merge:
         """Remove a deleted place from the description of the challenge."""
         if not _DELETABLE.fullmatch(place):
             raise ChallengeError(
-                f"delete: {place!r} can't be deleted; possible are fields, subsets, images, constraints,"
-                " human captions and reported scores, such as splits.val.references.c5.reported.coco-2015"
+                f"delete: {place!r} can't be deleted; possible are fields, pages, subsets, images,"
+                " constraints, human captions and reported scores, such as"
+                " splits.val.references.c5.reported.coco-2015"
             )
         parts = place.split(".")
         if place in self.deleted:

@@ -46,6 +46,7 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "data": challenge.data,
             "faq": challenge.faq,
             "contact": challenge.contact,
+            "pages": challenge.pages,
             "fields": [_describe_field(field) for field in challenge.declared_fields],
             "approval": challenge.approval,
         },

@@ -25,6 +25,7 @@ urlpatterns = [
     path("<challenge:slug>/data/", challenges.data, name="challenge_data"),
     path("<challenge:slug>/rules/", challenges.rules, name="challenge_rules"),
     path("<challenge:slug>/faq/", about.faq, name="challenge_faq"),
+    path("<challenge:slug>/pages/<slug:name>/", about.page, name="challenge_page"),
     path("<challenge:slug>/contact/", about.contact, name="challenge_contact"),
     path("<challenge:slug>/kit.zip", images.kit, name="kit"),
     path("<challenge:slug>/pictures/<str:name>", about.show_picture, name="picture"),

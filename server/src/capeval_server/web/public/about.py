@@ -13,7 +13,7 @@ from capeval_server.challenges.models import Challenge, Picture
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.markdown import to_html
 
-__all__ = ["announcements", "contact", "faq", "pictures_of", "show_picture"]
+__all__ = ["announcements", "contact", "faq", "page", "pictures_of", "show_picture"]
 
 _PER_PAGE = 20
 
@@ -29,6 +29,16 @@ def faq(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the FAQ of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return _show_text(request, challenge, "faq", "FAQ", challenge.faq)
+
+
+@require_safe
+def page(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Show an additional page of a challenge."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    found = next((each for each in challenge.pages if each["name"] == name), None)
+    if found is None:
+        raise NotFoundError
+    return _show_text(request, challenge, f"page {name}", found["title"], found["text"])
 
 
 @require_safe
