@@ -292,6 +292,30 @@ def test_published_judgments_are_shown(phase: Phase, challenge: Challenge) -> No
     assert {line["team"]: line["M5"] for line in lines}["MSR"] == "0.234"
 
 
+def test_the_published_boards_of_coco_are_one_table(phase: Phase, challenge: Challenge) -> None:
+    Split.objects.update(columns={"scores": ["BLEU-4", "METEOR", "CIDEr-D"]})
+    for name, file in (("c2", "cap_c5"), ("c1", "cap_c40"), ("c2", "cap_challenge2015")):
+        data = (shared_data("coco_2015") / f"{file}.json").read_bytes()
+        place = reference_set(challenge, "val", name)
+        add_reported(None, place, file.replace("_", "-"), file, data, title=file, url="", ranked=False)
+    found = Client().get(API).json()
+    # All 80 rows of c40, and 11 of the 17 judged rows, have a row of c5 with the same method and date.
+    assert len(found["reported"]) == 80 + 6
+    captivator = next(row for row in found["reported"] if row["team"] == "MSR Captivator")
+    assert {name: captivator["scores"][name] for name in ("CIDEr-D (c2)", "CIDEr-D (c1)", "M1")} == {
+        "CIDEr-D (c2)": 0.931,
+        "CIDEr-D (c1)": 0.937,
+        "M1": 0.25,
+    }
+    agreement = {(one["metric"], one["judgment"]): one for one in found["agreement"]}
+    cider = agreement["CIDEr-D (c2)", "M1"]
+    assert cider["reported"]
+    assert cider["systems"] == 10
+    assert -1 < cider["kendall_low"] < cider["kendall"] < cider["kendall_high"] < 1
+    page = Client().get(PAGE).content.decode()
+    assert "Agreement of metrics with people: scores reported elsewhere" in page
+
+
 def test_rows_reported_for_both_sets_are_one_row(
     boarded: tuple[Submission, Submission], challenge: Challenge
 ) -> None:

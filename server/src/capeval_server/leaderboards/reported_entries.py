@@ -51,8 +51,8 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
 
     Reported scores are of all images, and not by a specific version of the references. Therefore a
     leaderboard of a subset or of an earlier version has none. They have no declared fields either, by which
-    a leaderboard may be filtered. Rows for several reference sets with the same team, method and date are one
-    entry.
+    a leaderboard may be filtered. Rows with the same team, method and date are one entry if their scores are
+    by different reference sets, or if one has scores and the other one has human judgments.
 
     Args:
         question: The query.
@@ -76,11 +76,11 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
 
 @dataclass(kw_only=True)
 class _MergedRow:
-    """Row of one or more reference sets.
+    """Rows of one method from one or more sources.
 
     Attributes:
-        source: The source of the first set's row.
-        row: The first set's row.
+        source: The first source.
+        row: The row in it.
         by_set: The scores by reference set.
         judgments: The human judgments by question.
     """
@@ -99,12 +99,12 @@ def _merge(found: Iterable[Reported]) -> list[_MergedRow]:
             own, name = row["scores"], source.reference_set.name
             judgments = {question: value for question, value in own.items() if question in QUESTIONS} | points
             same = by_key.setdefault(tuple(row[each] for each in ("team", "method", "date")), [])
-            there = next((each for each in same if name not in each.by_set), None)
+            there = next((each for each in same if not each.by_set.get(name, {}).keys() & own.keys()), None)
             if there is None:
                 there = _MergedRow(source=source, row=row, by_set={}, judgments={})
                 same.append(there)
                 merged.append(there)
-            there.by_set[name] = own
+            there.by_set[name] = {**there.by_set.get(name, {}), **own}
             there.judgments |= judgments
     return merged
 

@@ -73,7 +73,9 @@ class CampaignsForm(forms.Form):
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         rows = challenge.campaigns.order_by("pk").values_list("slug", "title")
-        cast(forms.MultipleChoiceField, self.fields["campaigns"]).choices = list(rows)
+        cast(forms.MultipleChoiceField, self.fields["campaigns"]).choices = [
+            (slug, f"{title} ({slug})") for slug, title in rows
+        ]
         # The buttons send it.
         self.fields["act"].widget.attrs["disabled"] = True
 
@@ -141,5 +143,6 @@ class JudgingForm(forms.Form):
         self.fields["submissions"].initial = [key for key, _ in choices["submissions"]]
         question = build_query(phase)
         self.fields["references"].initial = f"{question.split.name}/{question.reference_set.name}"
+        self.fields["images"].initial = min(100, len(question.reference_set.image_ids))
         self.fields["name"].initial = f"{phase.challenge.slug}-judged"[:30]
         self.fields["title"].initial = f"{phase.challenge.title}, {phase.name}"[:120]

@@ -202,13 +202,15 @@ def _list_reported_names(board: Leaderboard) -> list[str]:
     sets = {column.references for column in question.score_columns}
     names = [
         f"{column.name} ({column.references})" if len(sets) > 1 and column.references else column.name
-        for column in _list_reported_columns(question)
+        for column in _list_reported_columns(board)
     ]
     return [*names, *board.reported_only]
 
 
-def _list_reported_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
-    return [column for column in _sort_columns(question) if not column.subset]
+def _list_reported_columns(board: Leaderboard) -> list[LeaderboardColumn]:
+    """Return the columns with at least one score that was reported elsewhere."""
+    given = {label for entry in board.reported for label, value in entry.scores.items() if value is not None}
+    return [column for column in _sort_columns(board.question) if column.label in given]
 
 
 def _build_agreement(board: Leaderboard) -> list[dict[str, Any]]:
@@ -407,7 +409,7 @@ def _list_kinds(declared: Mapping[str, str], types: Mapping[str, str]) -> Iterat
 
 
 def _build_reported_row(entry: ReportedEntry, board: Leaderboard) -> dict[str, Any]:
-    labels = [column.label for column in _list_reported_columns(board.question)] + board.reported_only
+    labels = [column.label for column in _list_reported_columns(board)] + board.reported_only
     cells = [
         _build_score(
             entry.scores[label],
