@@ -207,3 +207,22 @@ def test_the_command_judges_a_leaderboard(judged: Challenge, tmp_path: Path) -> 
     assert isinstance(wrong.exception, OptionError)
     assert "must exist" in str(wrong.exception)
     assert len(Campaign.objects.get(kind="m3").systems) == 2
+
+
+def test_others_find_nothing(judged: Challenge) -> None:
+    ann, stranger = Participant("eve"), Someone("stranger")
+    asked = {"phase": "open", "kinds": ["m5"], "images": 4, "name": "theirs"}
+    sent = {"campaigns": ["theirs-m5"], "number": 1}
+    as_json: dict[str, Any] = {"content_type": "application/json"}
+    requests: list[tuple[str, Any, dict[str, Any]]] = [(API, asked, {}), (f"{API}/invites", sent, as_json)]
+    for place, content, kind in requests:
+        assert Client().post(place, content, **kind).status_code == 401
+        assert ann.api.post(place, content, **kind).status_code == 403
+        assert stranger.program("organize").post(place, content, **kind).status_code == 404
+    for client in (Client(), ann.client, stranger.client):
+        assert client.get(f"{PLACE}judge/").status_code == 404
+        for place in (f"{PLACE}judge/", f"{PLACE}judge/create/", f"{PLACE}act/"):
+            assert client.post(place, {"campaigns": "x", "act": "links"}).status_code == 404
+        assert client.get("/small/organize/leaderboards/val/").status_code == 404
+        assert client.post("/small/organize/leaderboards/val/", {}).status_code == 404
+    assert not Campaign.objects.exists()
