@@ -232,7 +232,9 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     request_export(User.objects.get(username="olga"), challenge)
     while worker.work_once():
         pass
-    Submission.objects.filter(pk=Submission.objects.filter(team__isnull=False)[0].pk).update(stands=True)
+    submissions = Submission.objects.filter(team__isnull=False)
+    submissions.update(stands=False)
+    submissions.filter(pk=submissions[0].pk).update(stands=True)
     Score.objects.filter(name="CIDEr-D", result__submission__team__isnull=False).update(value=SCORE)
     Phase.objects.update(captions=["val"], captions_by="standing")
     _draft(found["olga"], path.parent)

@@ -55,6 +55,9 @@ def test_a_submission_from_upload_to_leaderboard(ann: Participant) -> None:
     }
     numbers = {s["name"]: s for r in found["results"] if r["references"] == "c2" for s in r["scores"]}
     assert set(numbers) == {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"}
+    # The best submission of a team is there without a choice.
+    assert [row["team"] for row in ann.read(BOARD)["rows"]] == ["ann"]
+    assert ann.stand(submission, False).status_code == 200
     assert ann.read(BOARD)["rows"] == []
     assert ann.stand(submission).status_code == 200
     (row,) = Client().get(BOARD).json()["rows"]

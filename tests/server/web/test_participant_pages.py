@@ -164,7 +164,7 @@ def test_a_submission_from_the_form_to_its_scores(ann: Participant) -> None:
         subset="animals",
     ).value
     assert f"{value:.3f}" in page
-    assert "Put on the leaderboard" in page
+    assert "Take off the leaderboard" in page
     assert f"{submission.algorithm}</a>" in ann.see("/small/submissions/")
 
 
@@ -635,9 +635,9 @@ def test_queries_do_not_grow_with_submissions(
         )
         Submission.objects.create(team=ann.team, phase=Phase.objects.get(), algorithm="a", state="scored")
     for path, most in (
-        ("/small/submissions/", 14),
-        (f"/submissions/{mine.pk}/", 16),
-        (f"/submissions/{mine.pk}/examples/", 30),
+        ("/small/submissions/", 15),
+        (f"/submissions/{mine.pk}/", 18),
+        (f"/submissions/{mine.pk}/examples/", 32),
     ):
         ann.see(path)
         with django_assert_max_num_queries(most):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -16,6 +17,7 @@ from capeval_server.api.path_parameters import Slug, UserName
 from capeval_server.challenges.models import Challenge, Split
 from capeval_server.challenges.selectors.access import get_phase
 from capeval_server.challenges.services.image_lists import get_images
+from capeval_server.challenges.services.links import has_link
 from capeval_server.core.errors import NotFoundError
 from capeval_server.submissions.quotas import limits
 from capeval_server.teams.models import Team
@@ -28,8 +30,14 @@ router = Router(tags=["Challenges and teams"])
 
 @router.get("/challenges", response=schemas.ChallengeList)
 def challenges(request: HttpRequest) -> Any:
-    """List all challenges."""
-    return {"challenges": list(Challenge.objects.order_by("slug"))}
+    """List the public and archived challenges."""
+    now = timezone.now()
+    found = enrollment.list_challenges(AnonymousUser()).order_by("slug").prefetch_related("phases")
+    return {
+        "challenges": [
+            {"slug": each.slug, "title": each.title, "state": each.get_state(now)} for each in found
+        ]
+    }
 
 
 @router.get("/challenges/{slug}", response={200: schemas.ChallengeAnswer, 404: schemas.Problem})
@@ -37,7 +45,8 @@ def challenge(request: HttpRequest, slug: Slug) -> Any:
     """Return a challenge with its splits, phases and rules."""
     found = get_object_or_404(Challenge, slug=slug)
     return {
-        **{name: getattr(found, name) for name in schemas.ChallengeAnswer.model_fields},
+        **{name: getattr(found, name) for name in schemas.ChallengeAnswer.model_fields if name != "state"},
+        "state": found.get_state(timezone.now()),
         "splits": found.splits.prefetch_related("reference_sets", "subsets").order_by("name"),
         "phases": found.phases.prefetch_related("splits").order_by("opens"),
     }
@@ -83,12 +92,15 @@ def team(request: HttpRequest, slug: Slug) -> Any:
     auth=SUBMIT,
 )
 def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
-    """Join a challenge: alone, in a new team, or in an existing team by its code."""
+    """Join a challenge: alone, in a new team, or in an existing team by its code.
+
+    The header `Challenge-Key` contains the key in the challenge's secret link, if it has one.
+    """
     found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
     if choice.code is not None:
         joined = enrollment.join(user, found, choice.code)
     else:
-        joined = enrollment.make_team(user, found, choice.name or "")
+        joined = enrollment.make_team(user, found, choice.name or "", invited=has_link(request, found))
     return Status(201, _serialize_team(joined))
 
 

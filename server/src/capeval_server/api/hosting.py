@@ -19,7 +19,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting import jobs
 from capeval_server.hosting.selectors import overview
-from capeval_server.hosting.services import final_results, moderation, reported_scores, settings
+from capeval_server.hosting.services import deletion, final_results, moderation, reported_scores, settings
 from capeval_server.hosting.services.description import describe_phase, fingerprint
 from capeval_server.http.range_requests import is_continuation, send_range
 from capeval_server.http.request_limits import accepts_uploads
@@ -94,6 +94,12 @@ class ShownCaptions(Schema):
 
     captions: list[str]
     captions_by: Literal["agreed", "standing"]
+
+
+class Confirmation(Schema):
+    """The name of the challenge in its URL, as a confirmation."""
+
+    name: str
 
 
 class ExportAnswer(Schema):
@@ -272,6 +278,26 @@ def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     challenge = get_organized_challenge(_get_user(request), slug)
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     final_results.make_final(_get_user(request), found)
+    return Status(204, None)
+
+
+@router.post("/delete", response={204: None, (403, 404, 409): Problem})
+def delete(request: HttpRequest, slug: Slug, confirmation: Confirmation) -> Any:
+    """Delete the challenge with everything in it. This cannot be undone.
+
+    An export must have been downloaded, and nothing may have changed since it was requested.
+    """
+    challenge = get_organized_challenge(_get_user(request), slug)
+    deletion.delete_challenge(_get_user(request), challenge, confirmation.name)
+    return Status(204, None)
+
+
+@router.put("/phases/{phase}/published", response={204: None, (403, 404, 409): Problem})
+def publish(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
+    """Publish the scores of a closed blind phase. This cannot be undone."""
+    challenge = get_organized_challenge(_get_user(request), slug)
+    found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
+    final_results.publish(_get_user(request), found)
     return Status(204, None)
 
 

@@ -61,7 +61,7 @@ class SubmissionFormatAnswer(Schema):
 
     slug: str
     title: str
-    fields: list[schemas.DeclaredField]
+    fields: list[schemas.DeclaredFieldAnswer]
     caption_characters: int
     phases: list[PhaseFormatAnswer]
     splits: list[SplitFormatAnswer]

@@ -39,7 +39,7 @@ __all__ = [
     "ChallengeName",
     "ComparedScore",
     "ComparisonAnswer",
-    "DeclaredField",
+    "DeclaredFieldAnswer",
     "HourAnswer",
     "ImageAnswer",
     "ImageScoresAnswer",
@@ -145,7 +145,8 @@ class PhaseAnswer(Schema):
     """A submission period.
 
     `captions` lists the splits with public captions. `captions_by` selects the teams that they come from:
-    teams that agreed (`agreed`), or all teams on the leaderboard (`standing`).
+    teams that agreed (`agreed`), or all teams on the leaderboard (`standing`). In a `blind` phase, teams see
+    no scores before the organizers publish them, and choose up to `final_submissions` submissions.
     """
 
     name: str
@@ -154,9 +155,16 @@ class PhaseAnswer(Schema):
     splits: list[str]
     quota_per_day: int
     quota_total: int
+    quota_per_month: int | None
+    quota_per_window: int | None
+    quota_window_days: int | None
     leaderboard: str
     captions: list[str]
     captions_by: str
+    blind: bool
+    published: datetime | None
+    final_submissions: int
+    requires_choice: bool
     final: datetime | None
 
     @staticmethod
@@ -165,7 +173,7 @@ class PhaseAnswer(Schema):
         return sorted(split.name for split in phase.splits.all())
 
 
-class DeclaredField(Schema):
+class DeclaredFieldAnswer(Schema):
     """A field that submitters fill in. If `shown` is true, leaderboards show it.
 
     `choices` lists the possible values of the type `choice`. Values of the type `boolean` are `yes` and `no`.
@@ -186,28 +194,34 @@ class PageAnswer(Schema):
     text: str
 
 
-class ChallengeAnswer(Schema):
-    """A challenge."""
+class ChallengeName(Schema):
+    """A challenge in a list.
+
+    `state` is `draft`, `unlisted`, `announced`, `open`, `closed`, `final` or `archived`.
+    """
 
     slug: str
     title: str
+    state: str
+
+
+class ChallengeAnswer(ChallengeName):
+    """A challenge. Everybody can see its images from `data_released`."""
+
     description: str
     rules: str
     data: str
     faq: str
     contact: str
     pages: list[PageAnswer]
-    fields: list[DeclaredField]
+    fields: list[DeclaredFieldAnswer]
     approval: bool
+    data_released: datetime | None
+    invitation_only: bool
+    email_domains: list[str]
+    team_size: int | None
     splits: list[SplitAnswer]
     phases: list[PhaseAnswer]
-
-
-class ChallengeName(Schema):
-    """A challenge in a list."""
-
-    slug: str
-    title: str
 
 
 class ChallengeList(Schema):
@@ -304,7 +318,11 @@ class ResultAnswer(Schema):
 
 
 class SubmissionAnswer(Schema):
-    """A submission."""
+    """A submission.
+
+    `stands` is whether it is on the leaderboard, and `chosen` whether its team chose it. `stands` is false
+    while the scores of a blind phase are withheld.
+    """
 
     id: UUID
     challenge: str
@@ -316,6 +334,7 @@ class SubmissionAnswer(Schema):
     reason: str
     counts_for_quota: bool
     stands: bool
+    chosen: bool
     mark: str
     mark_reason: str
 
@@ -335,11 +354,13 @@ class ScoringAnswer(Schema):
 class SubmissionWithResults(SubmissionAnswer):
     """A submission and its scores.
 
-    `wait` is set while the submission waits, `scoring` while it is scored.
+    `wait` is set while the submission waits, `scoring` while it is scored. `results` is empty while the
+    scores of a blind phase are withheld.
     """
 
     wait: WaitAnswer | None
     scoring: ScoringAnswer | None
+    scores_withheld: bool
     results: list[ResultAnswer]
 
 

@@ -94,7 +94,11 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
     scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
     results = results.prefetch_related(scores).order_by("pk")
-    return {**_serialize(found), **_get_progress(found), "results": results}
+    token = token_of(request)
+    manages = token.scope == Token.Scope.ORGANIZE
+    withheld = visibility.withholds_scores(token.user, found, manages=manages)
+    shown = [] if withheld else results
+    return {**_serialize(found), **_get_progress(found), "scores_withheld": withheld, "results": shown}
 
 
 def _get_progress(submission: Submission) -> dict[str, Any]:
@@ -127,7 +131,7 @@ def image_scores(
     sets of the split must be public.
     """
     token = token_of(request)
-    seen = visibility.get_visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
+    seen = visibility.get_scored(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
     if seen is None:
         raise NotFoundError
     return image_browser.get_image_scores(*seen, split, references, offset, limit)
@@ -148,7 +152,7 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     """
     token = token_of(request)
     manages = token.scope == Token.Scope.ORGANIZE
-    found = [visibility.get_visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
+    found = [visibility.get_scored(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
     if found[0] is None or found[1] is None or found[0][0].challenge != found[1][0].challenge:
         raise NotFoundError
     full = manages and is_organizer(token.user, found[0][0].challenge)
@@ -184,7 +188,7 @@ def _list_own(request: HttpRequest) -> QuerySet[Submission]:
     return visibility.list_own(token_of(request).user)
 
 
-_FIELDS = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+_FIELDS = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota")
 _MARK_FIELDS = ("mark", "mark_reason")
 
 
@@ -192,6 +196,9 @@ def _serialize(submission: Submission) -> dict[str, Any]:
     phase = submission.phase
     return {
         **{name: getattr(submission, name) for name in (*_FIELDS, *_MARK_FIELDS)},
+        "chosen": submission.choice == Submission.Choice.CHOSEN,
+        # The best one of the chosen submissions stands, so this would reveal their order.
+        "stands": submission.stands and not (phase is not None and phase.withholds_scores),
         "challenge": phase.challenge.slug if phase else "",
         "phase": phase.name if phase else "",
     }

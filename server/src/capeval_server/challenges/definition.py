@@ -31,7 +31,10 @@ from capeval_server.challenges.models import (
     ANY_NAME,
     IMAGE_ID,
     LEAST_SUBSET,
+    MOST_DAYS,
+    MOST_FINAL,
     MOST_IN_ALL,
+    MOST_MEMBERS,
     MOST_PER_DAY,
 )
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
@@ -44,6 +47,7 @@ MOST_PAGES = 10
 # The database column with the metric of a result has this length.
 _LONGEST_METRIC = 50
 
+_DOMAIN = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
 
@@ -103,11 +107,19 @@ class ChallengeSettings(_Part):
     pages: Annotated[list[PageDefinition], Field(max_length=MOST_PAGES)] = []
     fields: list[FieldDefinition] = []
     approval: bool = False
+    visibility: Literal["draft", "unlisted", "public", "archived"] = "public"
+    # Who can join: people with the secret link or a team's code, with an address of one of these domains.
+    invitation_only: bool = False
+    email_domains: list[Annotated[str, Field(pattern=_DOMAIN, max_length=253)]] = []
+    team_size: Annotated[int, Field(ge=1, le=MOST_MEMBERS)] | None = None
+    # The time from which everybody who can see the challenge can see its images.
+    data_released: AwareDatetime | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         _check_not_reserved("slug", self.slug, NOT_CHALLENGES)
         _check_unique("pages", [page.name for page in self.pages])
+        _check_unique("email_domains", self.email_domains)
         return self
 
 
@@ -281,12 +293,22 @@ class PhaseDefinition(_Part):
     splits: Annotated[list[str], Field(min_length=1)]
     quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
     quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
+    # Limits per calendar month, and within any number of days.
+    quota_per_month: Annotated[int, Field(ge=1, le=MOST_IN_ALL)] | None = None
+    quota_per_window: Annotated[int, Field(ge=1, le=MOST_IN_ALL)] | None = None
+    quota_window_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
     leaderboard: Literal["public", "after", "hidden"] = "public"
     # The split and the reference set of the leaderboard that opens first, such as test/c5.
     main: str = ""
     # The splits with public captions, and the teams whose captions are public.
     captions: list[str] = []
     captions_by: Literal["agreed", "standing"] = "agreed"
+    # Whether teams see no scores before the organizers publish the results.
+    blind: bool = False
+    # The number of submissions that a team may choose in a blind phase.
+    final_submissions: Annotated[int, Field(ge=1, le=MOST_FINAL)] = 1
+    # Whether submissions are on the leaderboard only if their team chose them.
+    requires_choice: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -294,6 +316,12 @@ class PhaseDefinition(_Part):
         if self.closes <= self.opens:
             raise ValueError(
                 f"closes must be after opens, {_format_time(self.opens)} (got {_format_time(self.closes)})"
+            )
+        if (self.quota_per_window is None) != (self.quota_window_days is None):
+            raise ValueError("quota_per_window and quota_window_days must be given together")
+        if self.final_submissions > 1 and not self.blind:
+            raise ValueError(
+                f"final_submissions must be 1 in a phase that is not blind (got {self.final_submissions})"
             )
         _check_unique("splits", self.splits)
         _check_unique("captions", self.captions)

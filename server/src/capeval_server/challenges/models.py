@@ -20,7 +20,10 @@ __all__ = [
     "ANY_NAME",
     "IMAGE_ID",
     "LEAST_SUBSET",
+    "MOST_DAYS",
+    "MOST_FINAL",
     "MOST_IN_ALL",
+    "MOST_MEMBERS",
     "MOST_PER_DAY",
     "Challenge",
     "ImageList",
@@ -36,6 +39,10 @@ __all__ = [
 
 # Maximum number of submissions that a quota, or the extra quota of a team, may allow.
 MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
+# Maximum number of submissions that a team may choose in a blind phase.
+MOST_FINAL = 100
+# Limits of the size of teams, and of the days of a window of submissions.
+MOST_MEMBERS, MOST_DAYS = 1_000, 366
 LEAST_SUBSET = 100
 ALGORITHM = "<alg>"
 # Results that may have any file name, as on EvalAI.
@@ -45,6 +52,14 @@ IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
 class Challenge(models.Model):
     """Captioning challenge."""
+
+    class Visibility(models.TextChoices):
+        """Visitors of a challenge."""
+
+        DRAFT = "draft", "draft: only organizers"
+        UNLISTED = "unlisted", "unlisted: everybody with its secret link"
+        PUBLIC = "public", "public: everybody"
+        ARCHIVED = "archived", "archived: everybody, without new teams and submissions"
 
     slug = models.SlugField(unique=True)
     title = models.CharField(max_length=200)
@@ -59,11 +74,47 @@ class Challenge(models.Model):
     fields = models.JSONField(default=list)
     # Whether an organizer approves each participant before they can submit.
     approval = models.BooleanField(default=False)
+    visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
+    # Whether only people with the challenge's link, or with the code of a team, can join.
+    invitation_only = models.BooleanField(default=False)
+    # Domains of email addresses, one of which participants must have; empty for all.
+    email_domains = models.JSONField(default=list, blank=True)
+    # Maximum number of members of a team; None for no limit.
+    team_size = models.PositiveIntegerField(null=True, blank=True)
+    # The secret of the link to the challenge; empty if none was created.
+    link_key = models.CharField(max_length=32, blank=True)
+    # The time from which everybody can see images; None if there is none.
+    data_released = models.DateTimeField(null=True)
     # Users who manage the challenge; staff manage all challenges.
     organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether everybody can find and see the challenge."""
+        return self.visibility in (self.Visibility.PUBLIC, self.Visibility.ARCHIVED)
+
+    def get_state(self, now: datetime) -> str:
+        """Return the state of the challenge: its visibility or, if it is public, the state of its phases."""
+        if self.visibility != self.Visibility.PUBLIC:
+            return self.visibility
+        states = {"final" if phase.final else phase.get_state(now) for phase in self.phases.all()}
+        if states <= {"final"}:
+            return "final" if states else "announced"
+        if "open" in states:
+            return "open"
+        return "announced" if states == {"upcoming"} else "closed"
+
+    @property
+    def has_link(self) -> bool:
+        """Whether a secret link leads to the challenge."""
+        return self.invitation_only or self.visibility == self.Visibility.UNLISTED
+
+    def has_released_data(self, now: datetime) -> bool:
+        """Return whether all visitors of the challenge can see its images."""
+        return self.data_released is None or self.data_released <= now
 
     @property
     def declared_fields(self) -> list[DeclaredField]:
@@ -273,10 +324,22 @@ class Phase(models.Model):
     main = models.ForeignKey(ReferenceSet, on_delete=models.SET_NULL, null=True, related_name="+")
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
+    # Limits in addition to the quota: per calendar month, and within any number of days; None for no limit.
+    quota_per_month = models.PositiveIntegerField(null=True)
+    quota_per_window = models.PositiveIntegerField(null=True)
+    quota_window_days = models.PositiveIntegerField(null=True)
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)
     # The names of the splits with public captions, provided that the leaderboard is public.
     captions = models.JSONField(default=list, blank=True)
     captions_by = models.CharField(max_length=10, choices=CaptionsBy, default=CaptionsBy.AGREED)
+    # Whether teams see no scores before the organizers publish the results.
+    blind = models.BooleanField(default=False)
+    # The time when the results of a blind phase were published; None before.
+    published = models.DateTimeField(null=True)
+    # Maximum number of submissions that a team chooses in a blind phase; the best one is on the leaderboard.
+    final_submissions = models.PositiveIntegerField(default=1)
+    # Whether submissions are on the leaderboard only if their team chose them.
+    requires_choice = models.BooleanField(default=False)
     # The time when the results became final; None before.
     final = models.DateTimeField(null=True)
 
@@ -292,8 +355,15 @@ class Phase(models.Model):
             return "upcoming"
         return "open" if now < self.closes else "closed"
 
+    @property
+    def withholds_scores(self) -> bool:
+        """Whether only organizers see scores."""
+        return self.blind and self.published is None
+
     def shows_leaderboard(self, now: datetime) -> bool:
         """Return whether the leaderboard is public."""
+        if self.withholds_scores:
+            return False
         public, after = self.Leaderboard.PUBLIC, self.Leaderboard.AFTER
         return self.leaderboard == public or (self.leaderboard == after and self.get_state(now) == "closed")
 
@@ -301,4 +371,5 @@ class Phase(models.Model):
     def filter_public(cls, now: datetime) -> models.QuerySet[Phase]:
         """Return the phases with a public leaderboard; a query for `shows_leaderboard`."""
         after = models.Q(leaderboard=cls.Leaderboard.AFTER, closes__lte=now)
-        return cls.objects.filter(models.Q(leaderboard=cls.Leaderboard.PUBLIC) | after)
+        found = cls.objects.filter(models.Q(leaderboard=cls.Leaderboard.PUBLIC) | after)
+        return found.exclude(blind=True, published=None)

@@ -34,6 +34,7 @@ NOT_PHASES = frozenset(
         "images",
         "join",
         "judgments",
+        "link",
         "organize",
         "pages",
         "pictures",

@@ -40,6 +40,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("organizer", challenges.organizer),
     ("participant", challenges.participant),
     ("final", challenges.final),
+    ("publish", challenges.publish),
+    ("delete", challenges.delete),
     ("announce", challenges.announce),
     ("rerun", challenges.rerun),
     ("user", accounts.user),

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "announce",
+    "delete",
     "example",
     "export",
     "final",
     "import_files",
     "organizer",
     "participant",
+    "publish",
     "reported",
     "rerun",
 ]
@@ -121,6 +123,30 @@ def export(
         write(challenge, file)
         record(None, challenge, "wrote everything of the challenge to a file")
     print(path)
+
+
+def delete(
+    slug: Slug,
+    path: Annotated[Path, Argument(metavar="FILE", help="Zip file to write before the deletion.")],
+    confirm: Annotated[str, Option(metavar="NAME", help="Name of the challenge again, to confirm.")],
+) -> None:
+    """Export a challenge completely, with its references, and then delete it. This cannot be undone."""
+    set_up()
+    from capeval_server.core.errors import ConflictError
+    from capeval_server.hosting.services.deletion import delete_challenge
+    from capeval_server.hosting.services.export_archive import export as write
+
+    challenge = _get_challenge(slug)
+    if confirm != slug:
+        raise OptionError(f"'--confirm' must be {slug!r} (got {confirm!r})")
+    if path.exists():
+        raise OptionError(f"'FILE' must not exist (got {str(path)!r})")
+    if challenge.campaigns.exists():
+        raise ConflictError(f"campaigns belong to challenge {slug!r}: it can't be deleted")
+    with atomic_write(path) as file:
+        write(challenge, file, complete=True)
+    delete_challenge(None, challenge, confirm, is_exported=True)
+    print(f"{slug}: deleted; its content is in {path}")
 
 
 def reported(
@@ -223,6 +249,21 @@ def final(
         raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
     make_final(None, found)
     print(f"{phase}: the results are final")
+
+
+def publish(
+    slug: Slug,
+    phase: Annotated[str, Argument(help="Name of the phase.")],
+) -> None:
+    """Publish the scores of a closed blind phase. This cannot be undone."""
+    set_up()
+    from capeval_server.hosting.services import final_results
+
+    found = _get_challenge(slug).phases.select_related("challenge").filter(name=phase).first()
+    if found is None:
+        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
+    final_results.publish(None, found)
+    print(f"{phase}: the results are published")
 
 
 def announce(

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "capeval_server.http.error_pages.ErrorPageMiddleware",
+    "capeval_server.web.challenge_access.ChallengeAccessMiddleware",
 ]
 ROOT_URLCONF = "capeval_server.config.urls"
 WSGI_APPLICATION = "capeval_server.config.wsgi.application"

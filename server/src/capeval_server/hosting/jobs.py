@@ -26,13 +26,14 @@ from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 
-__all__ = ["ExportHandler", "open_export", "request_export"]
+__all__ = ["DOWNLOADED", "REQUESTED", "ExportHandler", "open_export", "request_export"]
 
 _KIND = "export"
 # After submissions, because teams wait for those.
 _PRIORITY = 2
-# The audit log's text of a download.
-_DOWNLOADED = "downloaded everything of the challenge"
+# The audit log's texts of a request and of a download.
+REQUESTED = "had everything of the challenge exported"
+DOWNLOADED = "downloaded everything of the challenge"
 
 
 def request_export(user: User, challenge: Challenge) -> Export:
@@ -44,7 +45,7 @@ def request_export(user: User, challenge: Challenge) -> Export:
             earlier.delete()
         made = Export.objects.create(challenge=challenge)
         leases.enqueue(Job(kind=_KIND, subject=str(challenge.pk), priority=_PRIORITY))
-        record(user, challenge, "had everything of the challenge exported")
+        record(user, challenge, REQUESTED)
     return made
 
 
@@ -69,9 +70,9 @@ def open_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Expor
         file = default_storage.open(found.file)
     except FileNotFoundError:
         raise ConflictError("the export no longer exists: request a new one") from None
-    begun = Action.objects.filter(challenge=challenge, user=user, what=_DOWNLOADED, time__gte=found.created)
+    begun = Action.objects.filter(challenge=challenge, user=user, what=DOWNLOADED, time__gte=found.created)
     if not (again and begun.exists()):
-        record(user, challenge, _DOWNLOADED)
+        record(user, challenge, DOWNLOADED)
     return found, file
 
 

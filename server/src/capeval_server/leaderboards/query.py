@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from capeval.studies.judging import QUESTIONS
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.selectors.access import is_organizer
+from capeval_server.challenges.selectors.main_leaderboard import get_main, sort_sets
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.leaderboards.judgments import HumanScoreColumn, list_judgments
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
@@ -128,7 +129,7 @@ class LeaderboardQuery:
     def _choose_columns(self, names: list[str]) -> list[LeaderboardColumn]:
         chosen, own = self.split.columns, self.reference_set
         by_name = {version.reference_set.name: version.reference_set for version in self.shown_versions}
-        order = chosen.get("references", [one.name for one in _sort_sets(self.split)])
+        order = chosen.get("references", [one.name for one in sort_sets(self.split)])
         listed = [by_name[name] for name in order if name in by_name]
         sets = listed if own in listed else [own]
         wanted = chosen.get("subsets", ())
@@ -267,7 +268,8 @@ def build_query(
     splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
     if not split and not references:
         prefetch_related_objects(splits, "reference_sets")
-        split, references = _get_main(phase, splits)
+        main = get_main(phase, splits)
+        split, references = (main[0].name, main[1].name) if main else ("", "")
     chosen = _get_named_or_first(splits, split)
     # All sets are fetched at once, because a leaderboard also lists the others.
     prefetch_related_objects([chosen], "reference_sets")
@@ -343,7 +345,7 @@ def _list_other_versions(
     if counted.number != _get_default_version(phase, counted.reference_set):
         return ()
     chosen = split.columns.get("references")
-    others = [one for one in _sort_sets(split) if one != counted.reference_set]
+    others = [one for one in sort_sets(split) if one != counted.reference_set]
     found = [
         one.versions.filter(number=_get_default_version(phase, one)).first()
         for one in others
@@ -352,32 +354,9 @@ def _list_other_versions(
     return tuple(version for version in found if version is not None)
 
 
-def _get_main(phase: Phase, splits: Iterable[Split]) -> tuple[str, str]:
-    """Return the split and the reference set of the main leaderboard, or "" for the first ones.
-
-    Without a setting, it is the split with the name of the phase, or else the first private references:
-    those of the images that teams are ranked by, and not those for development.
-    """
-    sets = [(split, references) for split in splits for references in _sort_sets(split)]
-    rules: tuple[Callable[[Split, ReferenceSet], bool], ...] = (
-        lambda _, references: references.pk == phase.main_id,
-        lambda split, _: split.name == phase.name,
-        lambda _, references: not references.public,
-    )
-    for rule in rules:
-        for split, references in sets:
-            if rule(split, references):
-                return split.name, references.name
-    return "", ""
-
-
-def _sort_sets(split: Split) -> list[ReferenceSet]:
-    return sorted(split.reference_sets.all(), key=lambda one: one.pk)
-
-
 def _get_version(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
     """Return the requested version of a split's references."""
-    reference_set = _get_named_or_first(_sort_sets(split), references)
+    reference_set = _get_named_or_first(sort_sets(split), references)
     number = _get_default_version(phase, reference_set) if version is None else version
     if not 0 <= number < 2**31:
         raise NotFoundError

@@ -28,6 +28,7 @@ from capeval_server.notifications.models import (
     Webhook,
 )
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.services.standing import is_automatic
 
 __all__ = [
     "LONGEST_TEXT",
@@ -41,6 +42,7 @@ __all__ = [
 LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
 # A phase is about to close this long before its end. Openings are notified for as long.
 _SOON = timedelta(days=1)
+_PUBLIC, _UNLISTED = Challenge.Visibility.PUBLIC, Challenge.Visibility.UNLISTED
 _Kind = Literal["submissions", "phases", "announcements"]
 
 
@@ -88,6 +90,7 @@ def notify_outcome(*, submission: Submission, **_: object) -> None:
     if user is not None and submission.team and submission.team.memberships.filter(user=user).exists():
         why = f": {submission.reason}" if submission.reason else ""
         text = f"Your submission {submission.algorithm} to phase {phase.name} {ends}{why}."
+        text += _describe_next_step(phase, submission)
         _queue_mail([user], "submissions", f"{title}: {submission.algorithm} {ends}", f"{text}\n\n{place}")
     about = {
         "id": str(submission.pk),
@@ -100,6 +103,35 @@ def notify_outcome(*, submission: Submission, **_: object) -> None:
     _queue_deliveries(phase.challenge, f"submission.{submission.state}", {"submission": about})
 
 
+def _describe_next_step(phase: Phase, submission: Submission) -> str:
+    """Return the next step of a team with a submission that was scored or failed."""
+    if submission.state != Submission.State.SCORED:
+        return (
+            " It is not on the leaderboard. Correct the file and submit it again."
+            if submission.reason
+            else ""
+        )
+    siblings = Submission.objects.filter(team=submission.team_id, phase=phase)
+    automatic = is_automatic(phase, siblings)
+    if phase.withholds_scores:
+        most = phase.final_submissions
+        number, latest = (
+            (f"{most} submissions", f"{most} submissions count")
+            if most > 1
+            else ("1 submission", "one counts")
+        )
+        default = f" Until your team chooses, its latest {latest}." if automatic else ""
+        return (
+            " The organizers publish the scores later. Your team may choose"
+            f" {number} for the final results on the page below.{default}"
+        )
+    if submission.stands:
+        return " It is on the leaderboard."
+    if automatic:
+        return " Another submission of your team has a better score and stays on the leaderboard."
+    return " It is not on the leaderboard. To put it there, choose it on the page below."
+
+
 _ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
 
 
@@ -109,6 +141,8 @@ def notify_phases() -> None:
     opened = Phase.objects.filter(opens__lte=now, opens__gt=now - _SOON, closes__gt=now)
     closing = Phase.objects.filter(closes__gt=now, closes__lte=now + _SOON, opens__lte=now)
     for what, phases in (("opened", opened), ("closing", closing)):
+        # Nobody takes part in drafts and archived challenges.
+        phases = phases.filter(challenge__visibility__in=(_PUBLIC, _UNLISTED))
         for phase in phases.select_related("challenge").order_by("pk"):
             _notify_phase(phase, what)
 

@@ -48,6 +48,13 @@ class Submission(RowVersionedModel):
         FAILED = "failed"
         WITHDRAWN = "withdrawn"
 
+    class Choice(models.TextChoices):
+        """Choice of a team whether a submission is on the leaderboard."""
+
+        NONE = "", "not chosen"
+        CHOSEN = "chosen", "chosen"
+        DECLINED = "declined", "taken off"
+
     class Mark(models.TextChoices):
         """Mark of a submission by an organizer."""
 
@@ -78,7 +85,9 @@ class Submission(RowVersionedModel):
     # Full log of failures, for administrators of the server.
     log = models.TextField(blank=True)
     counts_for_quota = models.BooleanField(default=True)
+    # Whether it is on the leaderboard; `standing.py` decides by the choice of the team.
     stands = models.BooleanField(default=False)
+    choice = models.CharField(max_length=10, choices=Choice, blank=True, default=Choice.NONE)
     mark = models.CharField(max_length=10, choices=Mark, blank=True, default=Mark.NONE)
     mark_reason = models.CharField(max_length=LONGEST_REASON, blank=True)
 
@@ -260,6 +269,8 @@ class FormerUse(models.Model):
     # The team that used it. It counts once for all former members of that team, and not for the team itself.
     source = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="+")
     used = models.PositiveIntegerField()
-    # The day on which they left, and the usage on that day.
+    # The day on which they left, and the usage on that day, in that month, and in the phase's last days.
     day = models.DateField()
     today = models.PositiveIntegerField()
+    month = models.PositiveIntegerField(default=0)
+    window = models.PositiveIntegerField(default=0)

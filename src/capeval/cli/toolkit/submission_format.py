@@ -204,7 +204,7 @@ def check_submission(
 
 
 def _find_phase(expected: SubmissionFormat, files: Iterable[str]) -> str:
-    """Return the only phase whose splits have all results and no others."""
+    """Return the only phase with exactly the results of its splits."""
     names = list(files)
 
     def fits(splits: Sequence[SplitFormat]) -> bool:

@@ -38,6 +38,7 @@ from capeval_server.challenges.models import (
 )
 from capeval_server.challenges.reported_scores import ReportedRow, read_reported
 from capeval_server.challenges.services import constraints, image_lists
+from capeval_server.challenges.services.links import create_link
 from capeval_server.challenges.services.locks import lock_references, upsert
 from capeval_server.core.errors import ChallengeError, UploadError
 from capeval_server.submissions.models import (
@@ -373,9 +374,15 @@ def change_challenge(
             "pages": [page.model_dump() for page in about.pages],
             "fields": [field.model_dump(exclude_defaults=True) for field in about.fields],
             "approval": about.approval,
+            "visibility": about.visibility,
+            "data_released": about.data_released,
+            "invitation_only": about.invitation_only,
+            "email_domains": about.email_domains,
+            "team_size": about.team_size,
         },
         slug=about.slug,
     )
+    create_link(challenge)
     if not about.approval:
         approve_all(challenge)
     for split in wanted.splits:

@@ -20,7 +20,8 @@ _FILES = ("file", "human", "subsets", "images", "constraints")
 # Keys whose values are lists of named entries.
 _NAMED = ("splits", "phases", "references", "reported", "fields", "pages")
 _DELETABLE = re.compile(
-    r"challenge\.(fields|pages)\.[^.]+"
+    r"challenge\.((fields|pages)\.[^.]+|data_released|email_domains|team_size)"
+    r"|phases\.[^.]+\.(quota_per_month|quota_per_window|quota_window_days)"
     r"|splits\.[^.]+\.(images|constraints|subsets\..+|references\.[^.]+\.(human|reported\.[^.]+))"
 )
 

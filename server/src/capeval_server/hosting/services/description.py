@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,6 +16,8 @@ from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, Ref
 from capeval_server.submissions.models import Submission
 
 __all__ = [
+    "CHALLENGE_DEFAULTS",
+    "PHASE_DEFAULTS",
     "Change",
     "changes",
     "describe",
@@ -26,6 +28,22 @@ __all__ = [
     "to_toml",
 ]
 
+# Values that definitions leave out.
+CHALLENGE_DEFAULTS: Mapping[str, Any] = {
+    "visibility": "public",
+    "data_released": None,
+    "invitation_only": False,
+    "email_domains": [],
+    "team_size": None,
+}
+PHASE_DEFAULTS: Mapping[str, Any] = {
+    "quota_per_month": None,
+    "quota_per_window": None,
+    "quota_window_days": None,
+    "blind": False,
+    "final_submissions": 1,
+    "requires_choice": False,
+}
 # A change: its place, such as `phases.open.closes`, the old value, and the new value.
 Change = tuple[str, str, str]
 
@@ -49,10 +67,16 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "pages": challenge.pages,
             "fields": [_describe_field(field) for field in challenge.declared_fields],
             "approval": challenge.approval,
+            **_describe_changed(challenge, CHALLENGE_DEFAULTS),
         },
         "splits": [_describe_split(split, human) for split in splits],
         "phases": [describe_phase(phase) for phase in phases],
     }
+
+
+def _describe_changed(row: Challenge | Phase, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a row that differ from their defaults."""
+    return {name: value for name, default in defaults.items() if (value := getattr(row, name)) != default}
 
 
 def _describe_field(field: DeclaredField) -> dict[str, Any]:
@@ -143,6 +167,7 @@ def describe_phase(phase: Phase) -> dict[str, Any]:
         "main": describe_main(phase),
         "captions": sorted(phase.captions),
         "captions_by": phase.captions_by,
+        **_describe_changed(phase, PHASE_DEFAULTS),
     }
 
 

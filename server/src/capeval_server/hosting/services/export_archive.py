@@ -21,6 +21,7 @@ from django.utils import timezone
 import capeval
 from capeval.toolkit import escape_row
 from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
+from capeval_server.hosting.services.definition_archive import list_definition_files
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.hosting.services.moderation import of_challenge
 from capeval_server.submissions.models import FinalBoard, Result, Score, Submission, SubmissionFile
@@ -80,12 +81,13 @@ def _to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def export(challenge: Challenge, target: IO[bytes]) -> None:
+def export(challenge: Challenge, target: IO[bytes], *, complete: bool = False) -> None:
     """Write the export of a challenge as a zip, in bounded memory.
 
     Args:
         challenge: The challenge.
         target: A file to write to.
+        complete: Whether to include private references and human captions.
 
     Raises:
         OSError: A file can't be read or written.
@@ -104,6 +106,9 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
         for name, table in _TABLES.items():
             _write_csv(archive, f"{name}.csv", [*table.columns], table.rows(challenge))
             _write_json(archive, f"{name}.json", table.rows(challenge))
+        if complete:
+            for name, content in list_definition_files(challenge):
+                archive.writestr(name, content)
         _write_final(archive, challenge)
         _write_pictures(archive, challenge)
         _write_files(archive, challenge)
@@ -301,7 +306,7 @@ _TABLES = {
             **_attribute_columns(
                 "created", "finished", "algorithm", "declared", "state", "reason", "counts_for_quota"
             ),
-            **_attribute_columns("stands", "mark", "mark_reason"),
+            **_attribute_columns("stands", "choice", "mark", "mark_reason"),
         },
     ),
     "results": ExportTable(

@@ -21,13 +21,17 @@ from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.leaderboards.significance import NeighborTest
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
 
-__all__ = ["make_final", "problem_of"]
+__all__ = ["make_final", "problem_of", "publish", "unpublished_because"]
 
 
 def problem_of(phase: Phase) -> str:
     """Return the reason why a phase's results can't be made final now, or ""."""
     if phase.final is not None:
         return f"the results of phase {phase.name!r} are already final"
+    return _find_unfinished(phase)
+
+
+def _find_unfinished(phase: Phase) -> str:
     if phase.get_state(timezone.now()) != "closed":
         return f"phase {phase.name!r} must be closed first"
     of_it = Q(phase=phase) | Q(baseline_of__split__phases=phase)
@@ -61,6 +65,31 @@ def make_final(user: User | None, phase: Phase) -> None:
         now.final = timezone.now()
         now.save(update_fields=["final"])
         record(user, phase.challenge, f"made the results of phase {now.name} final")
+
+
+def publish(user: User | None, phase: Phase) -> None:
+    """Publish the scores of a blind phase. Teams can no longer choose submissions.
+
+    Raises:
+        SubmissionStateError: The phase is not blind or not closed, its results are already published, or some
+            submissions are not scored yet.
+    """
+    with lock_challenge(phase.challenge):
+        now = Phase.objects.select_for_update(no_key=True).select_related(None).get(pk=phase.pk)
+        if problem := unpublished_because(now):
+            raise SubmissionStateError(problem)
+        now.published = timezone.now()
+        now.save(update_fields=["published"])
+        record(user, phase.challenge, f"published the results of phase {now.name}")
+
+
+def unpublished_because(phase: Phase) -> str:
+    """Return the reason why the results of a phase can't be published now, or ""."""
+    if not phase.blind:
+        return f"phase {phase.name!r} is not blind: its scores are not withheld"
+    if phase.published is not None:
+        return f"the results of phase {phase.name!r} are already published"
+    return _find_unfinished(phase)
 
 
 def _pack_leaderboard(phase: Phase, references: ReferenceSet) -> bytes:

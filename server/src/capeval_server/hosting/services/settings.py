@@ -21,10 +21,16 @@ from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
 from capeval_server.challenges.definition import ChallengeDefinition
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.services.links import create_link, renew_link
 from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import check_images, get_reference_set, publish
-from capeval_server.hosting.services.description import describe, fingerprint
+from capeval_server.hosting.services.description import (
+    CHALLENGE_DEFAULTS,
+    PHASE_DEFAULTS,
+    describe,
+    fingerprint,
+)
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
 from capeval_server.submissions.selectors.scores import score_names
@@ -40,6 +46,7 @@ __all__ = [
     "edit_columns",
     "edit_phase",
     "publish_references",
+    "renew_secret_link",
 ]
 
 
@@ -81,6 +88,8 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
     with lock_challenge(challenge) as now:
         before = describe(now)
         _check_seen(before["challenge"], seen)
+        # Left out of definitions if they have their default values.
+        before["challenge"] = {**CHALLENGE_DEFAULTS, **before["challenge"]}
         after = {**before["challenge"], **wanted}
         _check({**before, "challenge": after}, ("challenge",))
         changed = [name for name in wanted if before["challenge"][name] != after[name]]
@@ -88,6 +97,7 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
             for name in changed:
                 setattr(now, name, after[name])
             now.save(update_fields=changed)
+            create_link(now)
             if not now.approval:
                 approve_all(now)
             record(user, now, f"changed {_join_names(changed)} of the challenge")
@@ -141,6 +151,13 @@ def edit_columns(
     return True
 
 
+def renew_secret_link(user: User, challenge: Challenge) -> None:
+    """Replace the secret link of a challenge. The earlier link stops working."""
+    with lock_challenge(challenge) as now:
+        renew_link(now)
+        record(user, now, "created a new link to the challenge")
+
+
 def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str | None) -> list[str]:
     """Change or add a phase.
 
@@ -170,7 +187,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         else:
             _check_seen(before["phases"][place], seen)
         index = len(before["phases"]) - 1 if place is None else place
-        old = before["phases"][index]
+        old = {**PHASE_DEFAULTS, **before["phases"][index]} if before["phases"][index] else {}
         before["phases"][index] = new = {**wanted, "splits": sorted(wanted["splits"])}
         new["captions"] = sorted(new["captions"])
         _check(before, ("phases", index))

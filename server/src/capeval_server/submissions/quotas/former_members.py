@@ -15,6 +15,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import FormerAddress, FormerMember, FormerUse, Submission
 from capeval_server.submissions.quotas.limits import count_submissions
+from capeval_server.submissions.quotas.windows import count_windows
 from capeval_server.teams.address_digests import digests, known_digests
 from capeval_server.teams.models import Membership
 
@@ -38,14 +39,15 @@ def note_leaving(*, membership: Membership, **_: object) -> None:
 def _list_uses(membership: Membership) -> Iterator[FormerUse]:
     """Yield the quota that a team used, and the quota that its members brought along."""
     now, team = timezone.now(), membership.team
-    phases = membership.challenge.phases.all()
-    for (_, phase), (used, today) in count_submissions([team.pk], phases, now).items():
-        yield FormerUse(phase_id=phase, source=team, used=used, day=now.date(), today=today)
+    phases = {phase.pk: phase for phase in membership.challenge.phases.all()}
+    for (_, phase), (used, today) in count_submissions([team.pk], phases.values(), now).items():
+        month, window = count_windows(team.pk, phases[phase], now)
+        counts = {"used": used, "today": today, "month": month, "window": window}
+        yield FormerUse(phase_id=phase, source=team, day=now.date(), **counts)
     before = FormerUse.objects.filter(member__team=team)
     for use in before.exclude(source=team):
-        yield FormerUse(
-            phase_id=use.phase_id, source_id=use.source_id, used=use.used, day=use.day, today=use.today
-        )
+        counts = {name: getattr(use, name) for name in ("used", "day", "today", "month", "window")}
+        yield FormerUse(phase_id=use.phase_id, source_id=use.source_id, **counts)
 
 
 def note_deletion(*, instance: User, **_: object) -> None:

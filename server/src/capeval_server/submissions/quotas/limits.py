@@ -11,6 +11,7 @@ from django.db.models import Count, F, Q
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import QuotaError
 from capeval_server.submissions.models import FormerUse, Submission
+from capeval_server.submissions.quotas.windows import WindowUsage, list_windows
 from capeval_server.teams.models import Raise, Team
 
 __all__ = ["Quota", "QuotaUsage", "allowance", "check_quota", "count_submissions", "quota", "uses"]
@@ -42,14 +43,16 @@ class Quota:
     """A team's remaining quota in a phase.
 
     Attributes:
-        left_today: The number of submissions left until midnight, UTC.
+        left_today: The number of submissions left until midnight, UTC, by all limits.
         left: The number of submissions left in total.
         allowed_from: The time of the next allowed submission, possibly now; None if never.
+        used_up: The limit that is used up, such as `5 per month`; empty if a submission is allowed.
     """
 
     left_today: int
     left: int
     allowed_from: datetime | None
+    used_up: str
 
 
 def _get_midnight(now: datetime) -> datetime:
@@ -140,16 +143,28 @@ def allowance(team: Team, phase: Phase, now: datetime) -> tuple[int, int]:
 
 def quota(team: Team, phase: Phase, now: datetime) -> Quota:
     """Return a team's remaining quota in a phase."""
-    return _compute_remaining(_get_usage(team, phase, now), now)
+    use = _get_usage(team, phase, now)
+    extra = use.raised.total if use.raised else 0
+    return _compute_remaining(use, list_windows(team.pk, phase, now, extra=extra), now)
 
 
-def _compute_remaining(use: QuotaUsage, now: datetime) -> Quota:
+def _compute_remaining(use: QuotaUsage, windows: list[WindowUsage], now: datetime) -> Quota:
     phase = use.phase
     left = max(use.total - use.used, 0)
-    today = max(min(left, use.per_day - use.today), 0)
-    allowed = max(now if today else _get_midnight(now) + timedelta(days=1), phase.opens)
+    midnight = _get_midnight(now) + timedelta(days=1)
+    day = WindowUsage(text=f"{use.per_day} per day", most=use.per_day, used=use.today, allowed_from=midnight)
+    limits = [day, *windows]
+    today = max(min(left, *(limit.most - limit.used for limit in limits)), 0)
+    full = [limit for limit in limits if limit.used >= limit.most]
+    # The limit that lasts longest.
+    last = max(full, key=lambda limit: limit.allowed_from, default=None)
+    allowed = max(now if last is None else last.allowed_from, phase.opens)
+    used_up = "" if last is None else last.text
     return Quota(
-        left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
+        left_today=today,
+        left=left,
+        allowed_from=allowed if left and allowed < phase.closes else None,
+        used_up=used_up if left else f"{use.total} in total",
     )
 
 
@@ -159,14 +174,12 @@ def check_quota(team: Team, phase: Phase, now: datetime) -> None:
     Raises:
         QuotaError: The quota is used up.
     """
-    use = _get_usage(team, phase, now)
-    there = _compute_remaining(use, now)
+    there = quota(team, phase, now)
     if there.left_today:
         return
-    which = f"{use.per_day} per day" if there.left else f"{use.total} in total"
     then = (
         f"the next submission is allowed from {there.allowed_from.isoformat()}"
         if there.allowed_from
         else "no more submissions are allowed"
     )
-    raise QuotaError(f"the quota of {which} is used up; {then}", allowed_from=there.allowed_from)
+    raise QuotaError(f"the quota of {there.used_up} is used up; {then}", allowed_from=there.allowed_from)

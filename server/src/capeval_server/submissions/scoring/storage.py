@@ -21,6 +21,7 @@ from capeval_server.submissions.models import (
 from capeval_server.submissions.scoring.pipeline import MetricOutcome
 from capeval_server.submissions.scoring.score_arrays import packed_values
 from capeval_server.submissions.services import lifecycle
+from capeval_server.submissions.services.standing import lock_siblings
 
 __all__ = ["PendingMetrics", "unscored", "write"]
 
@@ -58,10 +59,11 @@ def write(job: Job, outcomes: list[tuple[ReferenceVersion, MetricOutcome]]) -> N
         # after this, and each sees the changes of the other.
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=UUID(job.subject))
         now = {entry.pk: entry for entry in lock_references(sets)}
+        siblings = lock_siblings(UUID(job.subject))
         submission = lifecycle.lock_submission_of_job(job)
         for version, outcome in outcomes:
             _write(submission, version, outcome, now[version.reference_set_id])
-        lifecycle.settle(job, submission, more=bool(unscored(submission)))
+        lifecycle.settle(job, submission, siblings, more=bool(unscored(submission)))
 
 
 def _write(

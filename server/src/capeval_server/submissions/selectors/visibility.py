@@ -9,11 +9,11 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import list_organized_challenges
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.selectors.access import is_organizer, list_organized_challenges
 from capeval_server.submissions.models import Submission
 
-__all__ = ["get_visible", "list_own", "list_published"]
+__all__ = ["exclude_withheld", "get_scored", "get_visible", "list_own", "list_published", "withholds_scores"]
 
 
 def list_own(user: User | AnonymousUser) -> QuerySet[Submission]:
@@ -55,6 +55,39 @@ def get_visible(
     if found is None and manages:
         found = _list_managed(user).filter(pk=pk).first()
     return None if found is None else (found, False)
+
+
+def withholds_scores(user: User | AnonymousUser, submission: Submission, *, manages: bool = True) -> bool:
+    """Return whether the scores of a submission are withheld from a user: of a blind phase, from teams.
+
+    Args:
+        user: The user.
+        submission: A submission that the user may see.
+        manages: Whether the user may see scores as an organizer.
+    """
+    phase = submission.phase
+    if phase is None or not phase.withholds_scores:
+        return False
+    return not (manages and is_organizer(user, phase.challenge))
+
+
+def exclude_withheld(
+    found: QuerySet[Submission], user: User | AnonymousUser, challenge: Challenge
+) -> QuerySet[Submission]:
+    """Return submissions to a challenge without those with scores withheld from a user."""
+    if is_organizer(user, challenge):
+        return found
+    return found.exclude(phase__blind=True, phase__published=None)
+
+
+def get_scored(
+    user: User | AnonymousUser, pk: Any, *, manages: bool = True
+) -> tuple[Submission, bool] | None:
+    """Return a submission as `get_visible` does, or None also if its scores are withheld."""
+    found = get_visible(user, pk, manages=manages)
+    if found is None or withholds_scores(user, found[0], manages=manages):
+        return None
+    return found
 
 
 def _list_managed(user: User | AnonymousUser) -> QuerySet[Submission]:

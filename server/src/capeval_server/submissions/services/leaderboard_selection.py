@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
-from capeval_server.challenges.models import Phase
-from capeval_server.core.errors import SubmissionStateError
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.services.lifecycle import lock_submission
+from capeval_server.submissions.services.standing import lock_siblings, update_standing
 
 __all__ = ["mark", "set_standing"]
 
 
 def set_standing(submission: Submission, stands: bool) -> Submission:
-    """Show a scored submission on the leaderboard, or remove it from there.
+    """Choose a scored submission for the leaderboard, or take it off.
 
-    A shown submission replaces the team's other one.
+    A chosen submission replaces the team's other one. In a blind phase, a team may choose several, of which
+    the best one is on the leaderboard.
 
     Raises:
-        SubmissionStateError: The submission is not scored, or the results of its phase are final.
+        SubmissionStateError: The submission is not scored, too many are chosen, or the results of its phase
+            are published or final.
     """
     with transaction.atomic():
-        held = lock_submission(submission, stands=stands)
+        siblings = lock_siblings(submission.pk)
+        held = next((row for row in siblings if row.pk == submission.pk), None)
+        if held is None:
+            raise NotFoundError
         # Read again, with a lock: the results may become final at the same time.
         phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
+        if phase is not None and phase.challenge.visibility == Challenge.Visibility.ARCHIVED:
+            raise SubmissionStateError(f"challenge {phase.challenge.slug!r} is archived")
         if phase is not None and phase.final is not None:
             raise SubmissionStateError(f"the results of phase {phase.name!r} are final")
+        if phase is not None and phase.blind and phase.published is not None:
+            raise SubmissionStateError(f"the results of phase {phase.name!r} are published")
         if stands and held.state != Submission.State.SCORED:
             raise SubmissionStateError(
                 f"a submission must be scored to be on the leaderboard (it is {held.state})"
             )
-        if stands:
-            Submission.objects.filter(team=held.team, phase=held.phase, stands=True).update(stands=False)
-        held.stands = stands
-        held.save(update_fields=["stands"])
+        if phase is not None:
+            _choose(phase, siblings, held, chosen=stands)
+            update_standing(phase, siblings)
     return held
+
+
+def _choose(phase: Phase, siblings: Sequence[Submission], held: Submission, *, chosen: bool) -> None:
+    others = [row for row in siblings if row.choice == Submission.Choice.CHOSEN and row != held]
+    if chosen and phase.final_submissions == 1:
+        for row in others:
+            row.choice = Submission.Choice.NONE
+            row.save(update_fields=["choice"])
+    elif chosen and len(others) >= phase.final_submissions:
+        raise SubmissionStateError(
+            f"a team may choose at most {phase.final_submissions} submissions: take one off first"
+        )
+    held.choice = Submission.Choice.CHOSEN if chosen else Submission.Choice.DECLINED
+    held.save(update_fields=["choice"])
 
 
 def mark(submission: Submission, mark: str, reason: str) -> None:

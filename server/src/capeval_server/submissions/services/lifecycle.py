@@ -12,6 +12,7 @@ A submission that waits or runs has one job of the kind `SCORING`; other submiss
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -23,6 +24,7 @@ from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs import leases
 from capeval_server.jobs.models import Job
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.services.standing import lock_siblings, update_standing
 from capeval_server.teams.models import Team
 
 __all__ = [
@@ -48,22 +50,14 @@ ended = Signal()
 _State = Submission.State
 
 
-def lock_submission(submission: Submission, *, stands: bool = False) -> Submission:
+def lock_submission(submission: Submission) -> Submission:
     """Return the current row of a submission, locked together with its team's row.
-
-    The team's lock serializes changes of a team. If the submission is about to be shown on the leaderboard,
-    the submission that it replaces is locked too. Several submissions are always locked in the order of their
-    keys, which prevents deadlocks.
 
     Raises:
         NotFoundError: The submission no longer exists, such as a replaced human baseline.
     """
     Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
-    wanted = Q(pk=submission.pk)
-    if stands:
-        wanted |= Q(team=submission.team_id, phase=submission.phase_id, stands=True)
-    rows = Submission.objects.select_for_update(no_key=True).filter(wanted).order_by("pk")
-    now = next((row for row in rows if row.pk == submission.pk), None)
+    now = Submission.objects.select_for_update(no_key=True).filter(pk=submission.pk).first()
     if now is None:
         raise NotFoundError
     return now
@@ -145,12 +139,13 @@ def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
     ended.send(Submission, submission=submission)
 
 
-def settle(job: Job, submission: Submission, *, more: bool) -> None:
+def settle(job: Job, submission: Submission, siblings: Sequence[Submission], *, more: bool) -> None:
     """End an attempt, in the transaction that writes its results.
 
     Args:
         job: The job.
         submission: The submission, locked.
+        siblings: All submissions of its team to its phase, locked.
         more: Whether more remains to be scored, because references changed in the meantime.
     """
     if more:
@@ -159,6 +154,8 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
         return
     if submission.results.filter(failure="").exists():
         _set_state(submission, _State.SCORED, finished=timezone.now())
+        if submission.phase is not None:
+            update_standing(submission.phase, [submission, *(row for row in siblings if row != submission)])
         ended.send(Submission, submission=submission)
     else:
         # Otherwise, captions that every metric rejects could be submitted without limit.
@@ -223,10 +220,13 @@ def withdraw(submission: Submission) -> Submission:
         SubmissionStateError: The submission failed.
     """
     with transaction.atomic():
-        now = lock_submission(submission)
+        siblings = lock_siblings(submission.pk)
+        now = next((row for row in siblings if row.pk == submission.pk), None) or lock_submission(submission)
         if now.state == _State.FAILED:
             raise SubmissionStateError("a failed submission can't be withdrawn")
-        _set_state(now, _State.WITHDRAWN, stands=False)
+        _set_state(now, _State.WITHDRAWN, stands=False, choice=Submission.Choice.NONE)
+        if now.phase is not None:
+            update_standing(now.phase, siblings)
         leases.cancel(SCORING, str(now.pk))
     return now
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.contrib.auth.models import User
+from allauth.account.models import EmailAddress
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.selectors.access import list_organized_challenges
 from capeval_server.core.errors import TeamError
 from capeval_server.teams.models import Membership, Team, new_code
 from capeval_server.teams.services.blocks import block_of
@@ -20,6 +23,7 @@ __all__ = [
     "invite",
     "invited",
     "join",
+    "list_challenges",
     "make_team",
     "membership_of",
     "revoke_invitation",
@@ -35,6 +39,21 @@ def team_of(user: User, challenge: Challenge) -> Team | None:
     return Team.objects.filter(challenge=challenge, memberships__user=user).first()
 
 
+def list_challenges(user: User | AnonymousUser) -> QuerySet[Challenge]:
+    """Return the challenges that are listed for a user.
+
+    These are public and archived challenges, challenges that the user organizes, and unlisted challenges that
+    the user takes part in.
+    """
+    visibility = Challenge.Visibility
+    listed = Q(visibility__in=(visibility.PUBLIC, visibility.ARCHIVED))
+    own = Q(pk__in=list_organized_challenges(user).values("pk"))
+    if user.pk:
+        joined = Membership.objects.filter(user=user.pk).values("challenge")
+        own |= Q(visibility=visibility.UNLISTED, pk__in=joined)
+    return Challenge.objects.filter(listed | own)
+
+
 def membership_of(user: User, challenge: Challenge) -> Membership | None:
     """Return the membership of a user in a challenge, or None."""
     return Membership.objects.select_related("team").filter(challenge=challenge, user=user).first()
@@ -47,13 +66,14 @@ def invited(challenge: Challenge, code: str) -> Team | None:
     return Team.objects.filter(challenge=challenge, code=code, code_expires__gt=timezone.now()).first()
 
 
-def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
+def make_team(user: User, challenge: Challenge, name: str = "", *, invited: bool = True) -> Team:
     """Create a team with a user as its owner.
 
     Args:
         user: The user.
         challenge: The challenge.
         name: The team's name; by default the username.
+        invited: Whether the organizers invited the user, if only invited people can join.
 
     Raises:
         TeamError: The name is invalid, taken or looks like another; or the user already participates or is
@@ -71,6 +91,11 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
         raise TeamError(" ".join(error.messages).replace("the name", "'name'", 1)) from None
     with transaction.atomic():
         now = _lock(challenge)
+        if now.invitation_only and not invited:
+            raise TeamError(
+                "only invited people can join this challenge: open the link that the organizers sent you,"
+                " or enter the code of a team"
+            )
         try:
             with transaction.atomic():
                 team.save()
@@ -106,6 +131,9 @@ def _lock(challenge: Challenge) -> Challenge:
 
 
 def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
+    if challenge.visibility == Challenge.Visibility.ARCHIVED:
+        raise TeamError(f"challenge {challenge.slug!r} is archived: nobody can join it")
+    _check_rules(user, team, challenge)
     block = block_of(user, challenge)
     if block is not None:
         raise TeamError(f"the organizers have blocked you in this challenge ({block.reason})")
@@ -116,6 +144,24 @@ def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
             )
     except IntegrityError:
         raise TeamError(f"{user.username!r} already participates in this challenge") from None
+
+
+def _check_rules(user: User, team: Team, challenge: Challenge) -> None:
+    """Check the rules of a challenge for members of teams; the team is locked."""
+    if challenge.team_size is not None and team.memberships.count() >= challenge.team_size:
+        raise TeamError(f"team {team.name!r} is full: a team may have at most {challenge.team_size} members")
+    if challenge.email_domains:
+        addresses = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
+        domains = [address.lower().rpartition("@")[2] for address in addresses]
+        if not any(
+            domain == allowed or domain.endswith(f".{allowed}")
+            for domain in domains
+            for allowed in challenge.email_domains
+        ):
+            allowed = " or ".join(challenge.email_domains)
+            raise TeamError(
+                f"to join, add and verify an email address of {allowed} on the page of your account"
+            )
 
 
 def approve_all(challenge: Challenge) -> int:

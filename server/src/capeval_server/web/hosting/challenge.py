@@ -8,6 +8,7 @@ from django import forms as django_forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
@@ -20,7 +21,7 @@ from capeval_server.hosting.services.description import describe_phase, fingerpr
 from capeval_server.hosting.services.new_challenge import build_challenge_zip, sample_zip
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.http.request_limits import accepts_uploads
-from capeval_server.web.hosting import forms
+from capeval_server.web.hosting import forms, settings_forms
 from capeval_server.web.hosting.common import (
     add_success_message,
     errors_as_message,
@@ -41,7 +42,9 @@ __all__ = [
     "make_final",
     "new",
     "new_by_form",
+    "new_link",
     "phase",
+    "publish",
     "sample",
 ]
 
@@ -50,13 +53,20 @@ __all__ = [
 def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Show and change the texts and declared fields."""
     about = settings.about_of(challenge)
-    form = forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
-    fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
+    form = settings_forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
+    fields = settings_forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
     if request.method == "POST" and form.is_valid() and fields.is_valid():
         given = form.cleaned_data
         texts = ("title", "description", "rules", "data", "faq", "contact")
         wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
-        wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
+        wanted |= {"fields": settings_forms.declared(fields), "approval": given["approval"]}
+        wanted |= {
+            "visibility": given["visibility"] or about.get("visibility", Challenge.Visibility.PUBLIC),
+            **{
+                name: given[name]
+                for name in ("data_released", "invitation_only", "email_domains", "team_size")
+            },
+        }
         try:
             changed = settings.edit_about(get_user(request), challenge, wanted, seen=given["seen"])
         except settings.FieldsError as error:
@@ -68,6 +78,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             add_success_message(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
     shown = {"form": form, "fields": fields, **_list_parts(challenge)}
+    shown["link"] = _get_link(request, challenge)
     return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
 
 
@@ -77,6 +88,23 @@ def _list_parts(challenge: Challenge) -> dict[str, Any]:
         "phases": challenge.phases.order_by("opens", "name"),
         "splits": challenge.splits.order_by("pk").defer("image_ids"),
     }
+
+
+def _get_link(request: HttpRequest, challenge: Challenge) -> str:
+    """Return the secret link of a challenge, or "" if it has none."""
+    if not (challenge.has_link and challenge.link_key):
+        return ""
+    place = reverse("challenge_link", args=(challenge.slug, challenge.link_key))
+    return request.build_absolute_uri(place)
+
+
+@for_organizers
+@require_POST
+def new_link(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Replace the secret link of the challenge."""
+    settings.renew_secret_link(get_user(request), challenge)
+    add_success_message(request, "Created a new link. The earlier link no longer works.")
+    return redirect("organizer_edit", challenge.slug)
 
 
 def _show_conflict(
@@ -106,7 +134,7 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
         describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100, "captions_by": "agreed"}
     )
     seen = fingerprint(initial) if found else ""
-    form = forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
+    form = settings_forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
         given = form.cleaned_data["seen"] if found else None
@@ -122,7 +150,8 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
             add_success_message(request, f"{done} phase {name}." if changed else "Nothing changed.")
             return redirect("organizer_phase", challenge.slug, name)
     problem = final_results.problem_of(found) if found else ""
-    shown = {"form": form, "phase": found, "not_final": problem}
+    unpublished = final_results.unpublished_because(found) if found else ""
+    shown = {"form": form, "phase": found, "not_final": problem, "not_published": unpublished}
     return show(request, challenge, "phase", tab="edit", **shown, status=form_status(form))
 
 
@@ -137,6 +166,17 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
     with errors_as_message(request, "Nothing changed: "):
         final_results.make_final(get_user(request), found)
         add_success_message(request, f"The results of phase {phase} are now final.")
+    return redirect("organizer_phase", challenge.slug, phase)
+
+
+@for_organizers
+@require_POST
+def publish(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
+    """Publish the scores of a blind phase."""
+    found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
+    with errors_as_message(request, "Nothing changed: "):
+        final_results.publish(get_user(request), found)
+        add_success_message(request, f"Published the results of phase {phase}.")
     return redirect("organizer_phase", challenge.slug, phase)
 
 

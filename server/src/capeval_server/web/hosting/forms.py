@@ -8,32 +8,29 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval.metrics import DEFAULT
-from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase, ReferenceSet
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.hosting.services.settings import FieldsError
 from capeval_server.notifications.services import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.submissions.models import LONGEST_REASON, Submission
 from capeval_server.web.hosting.metric_choice import MetricsField, list_scores
+from capeval_server.web.hosting.settings_forms import create_time_input
 
 __all__ = [
-    "AboutForm",
     "AnnouncementForm",
     "BlockForm",
     "ConfirmUploadForm",
-    "FieldSet",
     "FilesForm",
     "FilterForm",
     "MarkForm",
     "NewChallengeForm",
     "OrganizerForm",
     "ParticipantForm",
-    "PhaseForm",
     "PictureForm",
     "QuotaIncreaseForm",
     "ReferencesForm",
     "ReportedForm",
     "RerunForm",
     "WebhookForm",
-    "declared",
     "show_new_problem",
     "show_problems",
 ]
@@ -127,7 +124,7 @@ class NewChallengeForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name in ("opens", "closes"):
-            self.fields[name].widget = _create_time_input()
+            self.fields[name].widget = create_time_input()
 
     def scores(self) -> list[str]:
         """Return the score names that the page suggests."""
@@ -161,11 +158,6 @@ def show_new_problem(form: NewChallengeForm, text: str) -> None:
             first = message.partition(" ")[0].strip("'")
             field = first if first in ("closes", "sort_by") else None
         form.add_error(field, message if field else part)
-
-
-def _create_time_input() -> forms.DateTimeInput:
-    # The step keeps seconds, which browsers hide if they are zero.
-    return forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
 
 
 class ReferencesForm(forms.Form):
@@ -209,140 +201,6 @@ class ConfirmUploadForm(forms.Form):
     sha256 = forms.RegexField("^[0-9a-f]{64}$", widget=forms.HiddenInput)
     seen = forms.RegexField("^[0-9a-f]{1,64}$", widget=forms.HiddenInput)
     name = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
-
-
-class AboutForm(forms.Form):
-    """Form to edit a challenge's texts."""
-
-    title = forms.CharField(max_length=200)
-    description = forms.CharField(
-        required=False, widget=forms.Textarea({"rows": 8}), help_text="Markdown. Describes the challenge."
-    )
-    rules = forms.CharField(
-        required=False,
-        widget=forms.Textarea({"rows": 12}),
-        help_text="Markdown. Participants must accept the rules.",
-    )
-    # Does not clash with the form's attribute `data`: Django removes fields from the class.
-    data = forms.CharField(  # type: ignore[assignment]
-        required=False,
-        widget=forms.Textarea({"rows": 6}),
-        help_text="Markdown. Location and use of the data.",
-    )
-    faq = forms.CharField(label="FAQ", required=False, widget=forms.Textarea({"rows": 6}))
-    contact = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
-    approval = forms.BooleanField(
-        label="Participants must be approved",
-        required=False,
-        help_text="Participants cannot submit before an organizer approves them.",
-    )
-    seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
-
-
-class _DeclaredField(forms.Form):
-    """A field that submitters declare."""
-
-    name = forms.CharField(label="Name", max_length=50, required=False)
-    type = forms.ChoiceField(
-        label="Type",
-        required=False,
-        choices=[
-            ("text", "Text"),
-            ("choice", "Choice"),
-            ("boolean", "Yes or no"),
-            ("number", "Number"),
-            ("url", "URL"),
-        ],
-    )
-    choices = forms.CharField(label="Choices", required=False, widget=forms.Textarea({"rows": 2}))
-    required = forms.BooleanField(label="Required", required=False)
-    shown = forms.BooleanField(label="Shown", required=False, initial=True)
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        if "choices" in self.initial:
-            self.initial = {**self.initial, "choices": "\n".join(self.initial["choices"])}
-
-    def describe(self) -> dict[str, Any]:
-        """Return the field in the format of a definition."""
-        given = self.cleaned_data
-        found = {name: given[name] for name in ("name", "required", "shown")}
-        if given["type"] not in ("", "text"):
-            found["type"] = given["type"]
-        if choices := [line.strip() for line in given["choices"].splitlines() if line.strip()]:
-            found["choices"] = choices
-        return found
-
-
-FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_max=60)
-
-
-def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
-    """Return the named fields, in the format of a definition."""
-    return [form.describe() for form in fields.forms if form.cleaned_data.get("name")]
-
-
-class PhaseForm(forms.Form):
-    """Form to add or change a phase."""
-
-    name = forms.CharField(
-        max_length=50, help_text="Part of the URL: letters, digits, - and _. Cannot be changed later."
-    )
-    opens = forms.DateTimeField(label="Opens (UTC)")
-    closes = forms.DateTimeField(label="Closes (UTC)")
-    splits = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple,
-        help_text="A submission must contain results for each selected split.",
-    )
-    quota_per_day = forms.IntegerField(
-        label="Submissions per day", help_text="Per team. Days end at midnight UTC.", min_value=1
-    )
-    quota_total = forms.IntegerField(label="Submissions in total", help_text="Per team.", min_value=1)
-    leaderboard = forms.ChoiceField(label="Leaderboard visibility", choices=Phase.Leaderboard.choices)
-    main = forms.ChoiceField(
-        label="Main leaderboard",
-        required=False,
-        help_text="Opens first. By default, it is the split with the phase's name, or else the first one"
-        " with private references.",
-    )
-    captions = forms.MultipleChoiceField(
-        label="Splits with public captions",
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text="While the leaderboard is public, a page shows the captions of its submissions for these"
-        " splits side by side. References and per-image scores are shown only if the references are public.",
-    )
-    captions_by = forms.ChoiceField(
-        label="Teams with public captions",
-        choices=Phase.CaptionsBy.choices,
-        help_text="Teams agree on their team's page. Inform participants before you select all teams.",
-    )
-    seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
-
-    def __init__(self, challenge: Challenge, phase: Phase | None, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        for name in ("opens", "closes"):
-            self.fields[name].widget = _create_time_input()
-        splits = cast(forms.MultipleChoiceField, self.fields["splits"])
-        splits.choices = [
-            (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
-        ]
-        cast(forms.MultipleChoiceField, self.fields["captions"]).choices = splits.choices
-        sets = ReferenceSet.objects.filter(split__challenge=challenge).order_by("split__name", "pk")
-        cast(forms.ChoiceField, self.fields["main"]).choices = [
-            ("", "Automatic"),
-            *(
-                (f"{split}/{name}", f"{split}, references {name}")
-                for split, name in sets.values_list("split__name", "name")
-            ),
-        ]
-        if phase is not None:
-            # A disabled field keeps its initial value, whatever is submitted.
-            self.fields["name"].disabled = True
-            self.fields["name"].help_text = ""
-            if phase.submissions.exists():
-                splits.disabled = True
-                splits.help_text = "Cannot be changed, because there are submissions."
 
 
 class MarkForm(forms.Form):

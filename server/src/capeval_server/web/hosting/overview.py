@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.accounts.services.users import get_user
 from capeval_server.audit.models import Export
@@ -16,6 +16,7 @@ from capeval_server.hosting.jobs import open_export, request_export
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
 from capeval_server.hosting.services import moderation
+from capeval_server.hosting.services.deletion import delete_challenge, find_obstacle
 from capeval_server.http.range_requests import is_continuation, send_range
 from capeval_server.submissions.models import UNFINISHED
 from capeval_server.web.hosting.common import (
@@ -23,12 +24,13 @@ from capeval_server.web.hosting.common import (
     LATEST,
     actions_of,
     add_success_message,
+    errors_as_message,
     for_organizers,
     paginate,
     show,
 )
 
-__all__ = ["export_page", "overview_page", "trail"]
+__all__ = ["delete", "export_page", "overview_page", "trail"]
 
 
 @for_organizers
@@ -37,6 +39,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
     failed = moderation.repeatable(challenge, failed=True).annotate(failures=FAILURES)
     waiting = moderation.of_challenge(challenge).filter(state__in=UNFINISHED)
+    export = Export.objects.filter(challenge=challenge).first()
     return show(
         request,
         challenge,
@@ -53,7 +56,8 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         small=small_groups(challenge),
         unscored=unscored_subsets(challenge),
         least=LEAST_IMAGES,
-        export=Export.objects.filter(challenge=challenge).first(),
+        export=export,
+        obstacle=find_obstacle(challenge, export),
     )
 
 
@@ -62,6 +66,17 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Show the audit log of the challenge."""
     return show(request, challenge, "trail", tab="trail", **paginate(request, actions_of(challenge)))
+
+
+@for_organizers
+@require_POST
+def delete(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Delete the challenge, if its name is entered as a confirmation."""
+    with errors_as_message(request, "Nothing was deleted: "):
+        delete_challenge(get_user(request), challenge, request.POST.get("name", "").strip())
+        add_success_message(request, f"Deleted the challenge {challenge.slug}.")
+        return redirect("home")
+    return redirect(f"{reverse('organizer_overview', args=(challenge.slug,))}#delete")
 
 
 @for_organizers

@@ -30,7 +30,7 @@ _PLOT_WIDTH = 160
 @never_cache
 def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Compare a submission with another: scores, and differences with intervals."""
-    found = visibility.get_visible(request.user, pk)
+    found = visibility.get_scored(request.user, pk)
     if found is None:
         return no_such_submission(request)
     submission, own = found
@@ -72,6 +72,7 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
     for query in queries:
         scored = query.filter(state=Submission.State.SCORED).exclude(pk=submission.pk)
         scored = scored.select_related("baseline_of__split").defer("baseline_of__split__image_ids")
+        scored = visibility.exclude_withheld(scored, request.user, submission.challenge)
         found |= {one.pk: one for one in scored.order_by("-created")[:_MOST_OFFERED]}
     return list(found.values())
 

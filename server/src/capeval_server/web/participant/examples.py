@@ -62,7 +62,7 @@ def _find_named(among: list[Any], name: str | None) -> Any:
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the images of a split with references and captions, sorted by a score."""
-    found = visibility.get_visible(request.user, pk)
+    found = visibility.get_scored(request.user, pk)
     if found is None:
         return no_such_submission(request)
     submission, own = found
@@ -94,6 +94,7 @@ def _list_methods(
     offered = image_browser.methods(split, references, public, _OFFERED)
     mine = visibility.list_own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
     mine = mine.filter(state=Submission.State.SCORED, files__split=split).order_by("-created")
+    mine = visibility.exclude_withheld(mine, request.user, submission.challenge)
     offered_own = list(mine[:_OFFERED_OWN])
     known = {str(one.pk): one for one in (*offered, *offered_own)}
     chosen = [known[key] for key in dict.fromkeys(request.GET.getlist("with")) if key in known]

@@ -106,8 +106,12 @@ class JoinForm(forms.Form):
             )
         return given
 
-    def join(self, user: User) -> Team:
+    def join(self, user: User, *, invited: bool) -> Team:
         """Join the challenge in the chosen way.
+
+        Args:
+            user: The user.
+            invited: Whether the user opened the challenge's secret link.
 
         Raises:
             TeamError: The user cannot join in this way.
@@ -115,7 +119,8 @@ class JoinForm(forms.Form):
         given = self.cleaned_data
         if given["how"] == "code":
             return enrollment.join(user, self._challenge, given["code"])
-        return enrollment.make_team(user, self._challenge, given["name"] if given["how"] == "team" else "")
+        name = given["name"] if given["how"] == "team" else ""
+        return enrollment.make_team(user, self._challenge, name, invited=invited)
 
     def refuse(self, message: str) -> None:
         """Add an error that prevents joining to the field that it concerns."""

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
+from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs.leases import database_time
 from capeval_server.submissions.models import UNFINISHED, Submission
@@ -29,6 +30,7 @@ from capeval_server.submissions.selectors.queue import (
 )
 from capeval_server.submissions.services.leaderboard_selection import set_standing
 from capeval_server.submissions.services.lifecycle import withdraw
+from capeval_server.submissions.services.standing import is_automatic
 from capeval_server.teams.models import Team
 from capeval_server.web import presenters
 from capeval_server.web.participant.common import TEMPLATES, member, no_such_submission
@@ -69,7 +71,9 @@ def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]
         for split in splits
         for references in sorted(split.reference_sets.all(), key=lambda one: one.pk)
     ]
-    headline = scores.headline(page.object_list, splits)
+    withheld = phase.withholds_scores and not is_organizer(request.user, phase.challenge)
+    columns = [] if withheld else columns
+    headline = {} if withheld else scores.headline(page.object_list, splits)
     rows = [
         {
             "submission": submission,
@@ -77,7 +81,7 @@ def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]
         }
         for submission in page.object_list
     ]
-    return {"page": page, "columns": columns, "rows": rows}
+    return {"page": page, "columns": columns, "rows": rows, "withheld": withheld}
 
 
 @require_safe
@@ -87,14 +91,15 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = visibility.get_visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
-    context = _build_context(*found)
+    context = _build_context(request, *found)
     if context["own"]:
         context["team"] = found[0].team
     return render(request, f"{TEMPLATES}/submission.html", context)
 
 
-def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
-    tables = scores.score_tables(submission)
+def _build_context(request: HttpRequest, submission: Submission, own: bool) -> dict[str, Any]:
+    withheld = visibility.withholds_scores(request.user, submission)
+    tables = [] if withheld else scores.score_tables(submission)
     current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
     phase = submission.phase
@@ -108,6 +113,10 @@ def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
         "challenge": submission.challenge,
         "phase": phase,
         "own": own,
+        "withheld": withheld,
+        # The best one of several is on the leaderboard, so this would reveal their order.
+        "stands": submission.choice == Submission.Choice.CHOSEN if withheld else submission.stands,
+        "automatic": own and phase is not None and _is_automatic(phase, submission),
         "results": join_tables(current),
         "placings": placings(submission, current, timezone.now()),
         "stale_results": join_tables([table for table in tables if table.stale]),
@@ -131,6 +140,10 @@ def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
     }
 
 
+def _is_automatic(phase: Phase, submission: Submission) -> bool:
+    return is_automatic(phase, Submission.objects.filter(phase=phase, team=submission.team_id))
+
+
 def _state_key(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
     """Return a key of the displayed state, which changes when the page must update."""
     # Changes of only the elapsed time are announced rarely.
@@ -145,7 +158,7 @@ def state(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = visibility.get_visible(request.user, pk)
     if found is None:
         raise NotFoundError
-    context = _build_context(*found)
+    context = _build_context(request, *found)
     if request.GET.get("seen") == context["seen"]:
         # Nothing changed, so screen readers announce nothing.
         return HttpResponse(status=204)
@@ -161,12 +174,15 @@ def _get_own_submission(request: HttpRequest, pk: UUID) -> Submission:
 def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Add a submission to the leaderboard, or remove it."""
     stands = request.POST.get("stands") == "yes"
+    submission = _get_own_submission(request, pk)
+    phase = submission.phase
     try:
-        set_standing(_get_own_submission(request, pk), stands)
+        set_standing(submission, stands)
     except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        done = "is now on the leaderboard" if stands else "is no longer on the leaderboard"
+        place = "chosen" if phase is not None and phase.withholds_scores else "on the leaderboard"
+        done = f"is now {place}" if stands else f"is no longer {place}"
         messages.success(request, f"The submission {done}.")
     return redirect("submission", pk)
 

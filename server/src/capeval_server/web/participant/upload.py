@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import get_phase
+from capeval_server.challenges.selectors.access import get_phase, is_organizer
 from capeval_server.core import errors
 from capeval_server.http.error_pages import STATUSES, log_transient_error
 from capeval_server.http.request_limits import accepts_uploads
@@ -106,6 +106,7 @@ def _show_form(
     when = phase.get_state(now)
     per_day, total = limits.allowance(team, phase, now)
     splits = list(phase.splits.order_by("name"))
+    released = phase.challenge.has_released_data(now) or is_organizer(get_user(request), phase.challenge)
     context = {
         "challenge": phase.challenge,
         "phase": phase,
@@ -123,7 +124,7 @@ def _show_form(
                 "split": split,
                 "example": presenters.example_name(split),
                 "images": len(split.image_ids),
-                "sample": presenters.example_results(split),
+                "sample": presenters.example_results(split) if released else "",
             }
             for split in splits
         ],

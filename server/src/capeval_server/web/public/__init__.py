@@ -27,6 +27,7 @@ urlpatterns = [
     path("<challenge:slug>/faq/", about.faq, name="challenge_faq"),
     path("<challenge:slug>/pages/<slug:name>/", about.page, name="challenge_page"),
     path("<challenge:slug>/contact/", about.contact, name="challenge_contact"),
+    path("<challenge:slug>/link/<str:key>/", challenges.open_link, name="challenge_link"),
     path("<challenge:slug>/kit.zip", images.kit, name="kit"),
     path("<challenge:slug>/pictures/<str:name>", about.show_picture, name="picture"),
     path("<challenge:slug>/judgments/", judgments.judgments, name="judgments"),

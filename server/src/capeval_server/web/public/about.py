@@ -77,6 +77,7 @@ def show_picture(_: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     if "\0" in name:
         raise NotFoundError
     picture = get_object_or_404(Picture, challenge__slug=slug, name=name)
+    # For hidden challenges, the middleware forbids shared caches.
     answer = FileResponse(picture.file.open("rb"), content_type=picture.media_type)
     answer["Cache-Control"] = "public, max-age=300"
     return answer

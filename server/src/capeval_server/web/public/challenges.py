@@ -7,39 +7,48 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
+from capeval_server.challenges.services.links import allow, is_key
+from capeval_server.core.errors import NotFoundError
 from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import places
-from capeval_server.teams.services.enrollment import team_of
+from capeval_server.teams.services.enrollment import list_challenges, team_of
 from capeval_server.web import presenters
 from capeval_server.web.markdown import excerpt, to_html
 from capeval_server.web.public import about
 from capeval_server.web.tabs import nearest
 
-__all__ = ["challenge", "data", "home", "rules"]
+__all__ = ["challenge", "data", "home", "open_link", "rules"]
 
 _MOST_ROWS = 5
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """List all challenges."""
+    """List the challenges that are public, or that the user takes part in or organizes."""
     now = timezone.now()
-    found = Challenge.objects.prefetch_related("phases").annotate(
-        submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn"))
+    found = (
+        list_challenges(request.user)
+        .prefetch_related("phases")
+        .annotate(submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn")))
     )
     challenges = [
         {
             "challenge": challenge,
+            "state": challenge.get_state(now),
             "about": excerpt(challenge.description),
             "phases": _group_phases(challenge, now),
             "best": _list_best(challenge, now),
         }
         for challenge in found.order_by("title")
     ]
+    # Archived challenges come last.
+    challenges.sort(key=lambda item: item["state"] == "archived")
     context = {"challenges": challenges, "makes": may_create_challenges(request.user)}
     return render(request, "web/public/home.html", context)
 
@@ -64,6 +73,17 @@ def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
     return {"phase": phase, "score": question.sort_by, "rows": rows}
 
 
+@require_safe
+@never_cache
+def open_link(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Give a visitor with the secret link access to a challenge."""
+    found = get_object_or_404(Challenge, slug=slug)
+    if found.visibility == Challenge.Visibility.DRAFT or not is_key(found, key):
+        raise NotFoundError
+    allow(request, found)
+    return redirect("challenge", slug)
+
+
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the description and the phases of a challenge."""
     found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
@@ -72,6 +92,8 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     organizer = is_organizer(request.user, found)
     context = {
         "challenge": found,
+        "state": found.get_state(now),
+        "released": found.has_released_data(now),
         "organizer": organizer,
         "team": request.user.is_authenticated and team_of(request.user, found),
         "description": to_html(found.description, about.pictures_of(found)),
@@ -96,6 +118,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "challenge": found,
         "text": to_html(found.data, about.pictures_of(found)),
+        "released": found.has_released_data(timezone.now()) or is_organizer(request.user, found),
         "splits": [{"split": split, **_describe_split(split)} for split in splits],
     }
     return render(request, "web/public/data.html", context)

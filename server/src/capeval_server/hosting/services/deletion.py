@@ -1,0 +1,94 @@
+"""Deletion of a challenge with everything in it, after an export."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from capeval_server.audit.models import Action, Export, record
+from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.challenges.services.locks import lock_challenge
+from capeval_server.core.errors import ConflictError
+from capeval_server.hosting.jobs import DOWNLOADED, REQUESTED
+from capeval_server.jobs import leases
+from capeval_server.submissions.models import FinalBoard, Submission, SubmissionFile
+from capeval_server.submissions.services.lifecycle import SCORING
+
+__all__ = ["delete_challenge", "find_obstacle"]
+
+
+def find_obstacle(challenge: Challenge, export: Export | None) -> str:
+    """Return the reason why organizers can't delete a challenge now, or "".
+
+    They must have downloaded an export, and nothing may have changed since it was requested.
+
+    Args:
+        challenge: The challenge.
+        export: Its export, if there is one.
+    """
+    if export is None or export.state != Export.State.READY:
+        return "there is no export: prepare one and download it"
+    campaigns = challenge.campaigns.order_by("slug").values_list("slug", flat=True)
+    if campaigns:
+        return f"these campaigns belong to it: {', '.join(campaigns)}"
+    later = Action.objects.filter(challenge=challenge, time__gt=export.created)
+    if not later.filter(what=DOWNLOADED).exists():
+        return "nobody has downloaded the export"
+    sent = _filter_submissions(challenge).filter(
+        Q(created__gt=export.created) | Q(finished__gt=export.created) | Q(finished=None)
+    )
+    unfinished = sent.exclude(state=Submission.State.WITHDRAWN)
+    if unfinished.exists() or later.exclude(what__in=(DOWNLOADED, REQUESTED)).exists():
+        return "the challenge changed after the export was prepared: prepare and download another one"
+    return ""
+
+
+def delete_challenge(
+    user: User | None, challenge: Challenge, name: str, *, is_exported: bool = False
+) -> None:
+    """Delete a challenge with its teams, submissions, scores and files. This can't be undone.
+
+    Args:
+        user: The actor; None for the command line.
+        challenge: The challenge.
+        name: The name of the challenge, as a confirmation.
+        is_exported: Whether the caller just wrote an export; otherwise, an export must have been downloaded.
+
+    Raises:
+        ConflictError: The name is wrong, there is no current export, or campaigns belong to the challenge.
+    """
+    if name != challenge.slug:
+        raise ConflictError(f"to confirm, enter the name of the challenge, {challenge.slug!r} (got {name!r})")
+    with lock_challenge(challenge) as now:
+        obstacle = find_obstacle(now, Export.objects.filter(challenge=now).first())
+        if obstacle and not (is_exported and not now.campaigns.exists()):
+            raise ConflictError(f"the challenge can't be deleted: {obstacle}")
+        for file in _list_stored(now):
+            transaction.on_commit(partial(default_storage.delete, file))
+        submissions = _filter_submissions(now)
+        for key in submissions.values_list("pk", flat=True):
+            leases.cancel(SCORING, str(key))
+        # In this order, because submissions protect what they refer to.
+        FinalBoard.objects.filter(phase__challenge=now).delete()
+        submissions.delete()
+        record(user, None, f"deleted the challenge {now.slug}")
+        now.delete()
+
+
+def _filter_submissions(challenge: Challenge) -> QuerySet[Submission]:
+    return Submission.objects.filter(
+        Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
+    )
+
+
+def _list_stored(challenge: Challenge) -> list[str]:
+    files = SubmissionFile.objects.filter(submission__in=_filter_submissions(challenge).values("pk"))
+    versions = ReferenceVersion.objects.filter(reference_set__split__challenge=challenge)
+    found = [*files.values_list("file", flat=True), *versions.values_list("file", flat=True)]
+    found += challenge.pictures.values_list("file", flat=True)
+    found += [export.file for export in Export.objects.filter(challenge=challenge)]
+    return [str(name) for name in found]
