@@ -128,12 +128,14 @@ def test_each_damaged_payload_is_found(filled: ParseStore, expected: list[float]
         place = content.index(payload)
         store.path.write_bytes(flipped(content, 8 * place + 8 * len(payload) // 2))
         parse_store._DAMAGED.clear()
+        assert store.count_damaged() == 1
         with pytest.warns(
             ParseStoreWarning, match=r"^1 of \d+ parses in .* are damaged and will be computed again"
         ):
             assert scores(store) == expected
         # It was mended.
         assert scores(store) == expected
+        assert store.count_damaged() == 0
 
 
 @pytest.mark.parametrize("part", [0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999])

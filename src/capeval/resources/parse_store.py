@@ -101,10 +101,31 @@ class ParseStore:
                     return 0
                 (count,) = database.execute("SELECT count(*) FROM parses").fetchone()
         except (_UnusableError, OSError) as error:
-            raise ResourceError(
-                f"cannot use {self.path} as a parse store ({error}); delete it or choose a different file"
-            ) from None
+            raise self._make_error(error) from None
         return int(count)
+
+    def count_damaged(self) -> int:
+        """Return the number of parses with a wrong checksum. All parses are read.
+
+        Raises:
+            ResourceError: The file is damaged, is not a parse store, or can't be read.
+        """
+        if len(self) == 0:
+            return 0
+        try:
+            with self._open() as database:
+                rows = database.execute("SELECT key, tuples, checksum FROM parses").fetchall()
+        except (_UnusableError, OSError) as error:
+            raise self._make_error(error) from None
+        # Damage can also change the types of values.
+        keys = [key if isinstance(key, bytes) else b"" for key, _, _ in rows]
+        stored = [(position, tuples, checksum) for position, (_, tuples, checksum) in enumerate(rows)]
+        return len(rows) - sum(1 for _ in _select_intact(keys, stored))
+
+    def _make_error(self, error: Exception) -> ResourceError:
+        return ResourceError(
+            f"cannot use {self.path} as a parse store ({error}); delete it or choose a different file"
+        )
 
     def read(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
         """Return the stored parses of captions; none if the store can't be read.

@@ -303,7 +303,8 @@ def test_a_full_disk_is_told(files: Path) -> None:
         refusal("score", *paths, "-o", "/dev/full") == "capeval: error: /dev/full: No space left on device\n"
     )
     with Path("/dev/full").open("wb") as full:
-        for arguments in (["metrics"], ["check", files / "a.json"], ["score", *paths]):
+        shown = (["--help"], ["score", "--help"], ["study", "human", "--help"], ["--version"])
+        for arguments in (*shown, ["metrics"], ["check", files / "a.json"], ["score", *paths]):
             command = [sys.executable, "-m", "capeval", *map(str, arguments)]
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
             assert done.returncode == 2

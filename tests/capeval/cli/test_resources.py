@@ -189,6 +189,29 @@ def test_the_model_is_the_same_wherever_it_is_made(tmp_path: Path, nothing_made:
     assert made.stat().st_mtime_ns > changed
 
 
+def test_damaged_parses_are_reported(tmp_path: Path) -> None:
+    store = ParseStore(tmp_path / "spice-parses.sqlite")
+    parses = {"two dogs": b"payload of the first", "a man": b"payload of the second"}
+    assert store.write("model", parses)
+    kept = {**os.environ, STORE: str(tmp_path)}
+    assert output("resources", "parses", env=kept).startswith(f"{store.path}: 2 parses, ")
+    content = store.path.read_bytes()
+    store.path.write_bytes(content.replace(b"payload of the first", b"Payload of the first"))
+    assert refusal("resources", "parses", env=kept) == (
+        f"capeval: error: 1 of 2 parses in {store.path} are damaged; delete the file with"
+        " `capeval resources parses --clear`\n"
+    )
+    store.path.write_bytes(content[: len(content) // 2])
+    assert f"cannot use {store.path} as a parse store" in refusal("resources", "parses", env=kept)
+    (row,) = [
+        row
+        for row in json.loads(output("resources", "--format", "json", env=kept))
+        if row["name"] == "parsed captions"
+    ]
+    assert (row["status"], row["missing"]) == ("damaged", "delete it with `capeval resources parses --clear`")
+    assert output("resources", "parses", "--clear", env=kept) == f"{store.path}: no parses\n"
+
+
 @NEEDS_MODEL
 def test_parses_are_kept_where_the_variable_says(files: Path) -> None:
     kept = {**os.environ, STORE: str(files / "kept")}

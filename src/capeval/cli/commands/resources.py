@@ -14,7 +14,7 @@ from capeval.cli.commands import frequencies
 from capeval.cli.toolkit.click_commands import Command, Group, Option, parameters
 from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import Steps, deliver, examples, render
-from capeval.errors import OptionError
+from capeval.errors import OptionError, ResourceError
 
 if TYPE_CHECKING:
     from capeval.metrics import Resource
@@ -124,6 +124,11 @@ def parses(
         raise OptionError(f"the parse cache is disabled; set {STORE} to a folder, or unset it (got 'off')")
     if clear:
         store.clear()
+    if damaged := store.count_damaged():
+        raise ResourceError(
+            f"{damaged:,} of {len(store):,} parses in {store.path} are damaged; delete the file with"
+            " `capeval resources parses --clear`"
+        )
     deliver(f"{store.path}: {_describe_store(store)}\n", None)
 
 
@@ -162,15 +167,31 @@ def _describe_missing(resource: Resource) -> str:
 def _describe_parses() -> _Row:
     store = _get_store()
     there = store is not None and store.path.exists()
+    if store is None:
+        status, missing = "off", "switched off"
+    elif not there:
+        status, missing = "empty", "none yet"
+    elif _is_usable(store):
+        status, missing = "available", None
+    else:
+        status, missing = "damaged", "delete it with `capeval resources parses --clear`"
     return {
         "name": "parsed captions",
-        "status": "available" if there else "off" if store is None else "empty",
+        "status": status,
         "path": None if store is None else str(store.path),
         "bytes": store.path.stat().st_size if there and store is not None else None,
         "fingerprint": None,
         "source": None,
-        "missing": None if there else "switched off" if store is None else "none yet",
+        "missing": missing,
     }
+
+
+def _is_usable(store: ParseStore) -> bool:
+    try:
+        len(store)
+    except ResourceError:
+        return False
+    return True
 
 
 def _get_store() -> ParseStore | None:

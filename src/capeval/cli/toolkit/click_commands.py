@@ -17,6 +17,7 @@ from typing import Any, ClassVar, get_origin
 import click
 
 from capeval._internal.options import Argument, Option, Parameter, get_parameters
+from capeval.cli.toolkit.output import deliver
 
 __all__ = ["Argument", "Command", "Group", "Option", "parameters"]
 
@@ -87,7 +88,24 @@ class _Between(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
-class Command(click.Command):
+def _print_help(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        deliver(f"{context.get_help()}\n", None)
+        context.exit()
+
+
+class _Helpful(click.Command):
+    """A command whose help is written like its results, with the same errors."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return the option that prints the help."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _print_help
+        return option
+
+
+class Command(_Helpful):
     """A command that runs a function, with the function's docstring as help text.
 
     Args:
@@ -146,7 +164,7 @@ class Command(click.Command):
         return {title: found for title, found in rows.items() if found}
 
 
-class Group(click.Group):
+class Group(_Helpful, click.Group):
     """A group of commands.
 
     Modules in `modules` are imported when their commands are run or listed, so that `--help` and short
