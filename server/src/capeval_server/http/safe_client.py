@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class HostUnreachableError(CapevalError, OSError):
@@ -135,9 +136,12 @@ def _connect(host: str, port: int, seconds: float | None) -> socket.socket:
 def is_public(address: str) -> bool:
     """Return whether an address, and any embedded IPv4 address, is globally reachable."""
     ip = ipaddress.ip_address(address.partition("%")[0])
-    within = None
-    if isinstance(ip, ipaddress.IPv6Address):
-        within = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
-        if ip in _NAT64:
-            within = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    return all(one.is_global and not one.is_multicast for one in (ip, within) if one is not None)
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip.is_global and not ip.is_multicast
+    if ip in _NAT64:
+        return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
+    if ip.ipv4_mapped is not None:
+        return is_public(str(ip.ipv4_mapped))
+    within = ip.sixtofour or (ip.teredo and ip.teredo[1])
+    # All other ranges are for local use, multicast or obsolete translations of IPv4 addresses.
+    return ip in _GLOBAL_UNICAST and ip.is_global and (within is None or is_public(str(within)))
