@@ -26,6 +26,7 @@ from capeval_server.jobs.models import Job
 from capeval_server.notifications import services, webhooks
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
+from tests.server.drawings import drawn
 from tests.server.kit import MARKER, Participant, Someone, codes, results, write_challenge
 from tests.server.processes import Server
 
@@ -88,13 +89,13 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any)
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     hook = webhooks.add(olga.user, challenge, "https://hooks.example.org/")
     services.announce(olga.user, challenge, "News", "All is *well*.")
-    pictures.add(olga.user, challenge, "a.gif", b"GIF89a")
+    pictures.add(olga.user, challenge, "a.gif", drawn("GIF"))
     rows = b"team,CIDEr-D\nA,1.5\n"
     entry = reference_set(challenge, "val", "c2")
     add_reported(olga.user, entry, "old", "old.csv", rows, title="Old", url="", ranked=False)
     archive = exported(olga)
     assert archive.testzip() is None
-    assert archive.read("pictures/a.gif") == b"GIF89a"
+    assert archive.read("pictures/a.gif").startswith(b"\x89PNG")
     assert hook.secret not in "".join(archive.read(name).decode() for name in archive.namelist())
     assert [row["url"] for row in table(archive, "webhooks")] == ["https://hooks.example.org/"]
     assert [row["text"] for row in table(archive, "announcements")] == ["All is *well*."]

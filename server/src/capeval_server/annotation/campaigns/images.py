@@ -6,9 +6,6 @@ Stored files are named by the hash of the content.
 from __future__ import annotations
 
 import hashlib
-import io
-import struct
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -17,17 +14,16 @@ from django.core.files.storage import default_storage
 
 from capeval_server.annotation.models import Campaign, Image
 from capeval_server.core.errors import CampaignError
+from capeval_server.core.pictures import PictureError, encode_picture, load_picture, place_on_white
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 __all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture"]
 
-# Longest sides of the two sizes in pixels, and limits of a file in bytes and pixels.
+# Longest sides of the two sizes in pixels, and the limit of a file in bytes.
 SMALL, LARGE = 480, 1600
-MOST_BYTES, _PIXELS = 20_000_000, 50_000_000
-# SVG can contain programs; other formats are rare, and their decoders are less tested.
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+MOST_BYTES = 20_000_000
 _FOLDER = "annotation"
 
 
@@ -85,31 +81,12 @@ def check_picture(name: str, content: bytes) -> None:
 
 def _load_picture(name: str, content: bytes) -> Picture:
     """Return the first frame of an image, upright and without metadata."""
-    from PIL import Image as Pillow
-    from PIL import ImageOps, UnidentifiedImageError
-
     if len(content) > MOST_BYTES:
         raise CampaignError(f"{name}: an image must have at most {MOST_BYTES:,} bytes (got {len(content):,})")
     try:
-        with warnings.catch_warnings():
-            # Pillow's own limit is a warning; ours is checked before a pixel is read.
-            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
-            found = Pillow.open(io.BytesIO(content), formats=_FORMATS)
-            if found.width * found.height > _PIXELS:
-                raise CampaignError(f"{name}: an image must have at most {_PIXELS:,} pixels")
-            upright = ImageOps.exif_transpose(found) or found
-            clean = Pillow.new("RGB", upright.size, "white")
-            layered = upright.convert("RGBA")
-            clean.paste(layered, mask=layered.getchannel("A"))
-    except Pillow.DecompressionBombError:
-        raise CampaignError(f"{name}: an image must have at most {_PIXELS:,} pixels") from None
-    except UnidentifiedImageError:
-        raise CampaignError(f"{name}: an image must be JPEG, PNG, WebP or GIF") from None
-    except (OSError, SyntaxError, ValueError, struct.error) as error:
-        if isinstance(error, CampaignError):
-            raise
-        raise CampaignError(f"{name}: the image can't be read ({error})") from None
-    return clean
+        return place_on_white(load_picture(content)[0])
+    except PictureError as error:
+        raise CampaignError(f"{name}: an image {error}") from None
 
 
 def _store(digest: str, size: int, picture: Picture, stored: list[str]) -> str:
@@ -117,9 +94,5 @@ def _store(digest: str, size: int, picture: Picture, stored: list[str]) -> str:
     name = f"{_FOLDER}/{digest}-{size}.jpg"
     if default_storage.exists(name):
         return name
-    smaller = picture.copy()
-    smaller.thumbnail((size, size))
-    out = io.BytesIO()
-    smaller.save(out, "JPEG", quality=88, optimize=True)
     stored.append(name)
-    return default_storage.save(name, ContentFile(out.getvalue()))
+    return default_storage.save(name, ContentFile(encode_picture(picture, "JPEG", size)))
