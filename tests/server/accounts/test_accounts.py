@@ -26,6 +26,7 @@ from django.urls.resolvers import URLPattern, URLResolver
 from django.utils import timezone
 from pytest_django import Settings
 
+from capeval_server.accounts.known_browsers import COOKIE
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.services.reservations import expire
 from capeval_server.accounts.services.users import create_user
@@ -242,7 +243,7 @@ def test_resetting_a_password(client: Client, ann: User, mailoutbox: list[EmailM
     assert sign_in(Client(), password="another-horse-9") == "/"
     # The link is used up.
     again = Client().get(link(mailoutbox[0]), follow=True)
-    assert "This link is not valid" in again.content.decode()
+    assert "Invalid link" in again.content.decode()
 
 
 def test_mail_has_the_address_of_the_site_whatever_host_is_asked(
@@ -701,6 +702,29 @@ def test_failed_sign_ins_count_by_account(ann: User) -> None:
         assert "Too many failed login attempts" in sign_in(Client(), name)
     create_user("bob", email="bob@example.org", password=PASSWORD)
     assert sign_in(Client(), "bob") == "/"
+
+
+def test_failed_sign_ins_of_others_lock_no_known_browser(ann: User) -> None:
+    create_user("bob", email="bob@example.org", password=PASSWORD)
+    known, of_bob = Client(), Client()
+    assert sign_in(known) == sign_in(of_bob, "bob") == "/"
+    cookie = known.cookies[COOKIE]
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/accounts/", True, "Lax")
+    known.post("/accounts/logout/")
+    of_bob.post("/accounts/logout/")
+    for number in range(5):
+        assert "not correct" in sign_in(Client(REMOTE_ADDR=f"192.0.2.{number}"), password="wrong")
+    forged = Client()
+    forged.cookies[COOKIE] = cookie.value[:-1] + ("a" if cookie.value[-1] != "a" else "b")
+    for stranger in (Client(), of_bob, forged):
+        assert "Too many failed login attempts" in sign_in(stranger)
+    assert sign_in(known) == "/"
+    known.post("/accounts/logout/")
+    # A known browser has as few tries as all others together.
+    for number in range(5):
+        known.defaults["REMOTE_ADDR"] = f"198.51.100.{number}"
+        assert "not correct" in sign_in(known, password="wrong")
+    assert "Too many failed login attempts" in sign_in(known)
 
 
 def test_signing_up_hashes_a_password_whether_the_address_is_known_or_not(

@@ -14,9 +14,10 @@ from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from capeval_server.accounts.known_browsers import get_browser_id, remember_browser
 from capeval_server.accounts.services.reservations import address_of_name, is_pending
 from capeval_server.accounts.services.users import NAME_TAKEN, check_name
 
@@ -33,7 +34,8 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     - Mail contains the site's configured address. allauth uses the host that the request names.
     - The response is 503 if the mail server fails.
-    - Failed logins are counted per account. allauth's own counter includes the host of the request.
+    - Failed logins are counted per account. allauth's own counter includes the host of the request. Browsers
+      that have signed in to the account before have a counter of their own.
     - A correct password is rejected like a wrong one while the address of a sign-up is unconfirmed. A
       different response would show that the address had no account before.
     """
@@ -93,7 +95,16 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         account = _find_account_id(credentials)
         if account is None and (address := address_of_name(credentials.get("username") or "")):
             login, account = address, _find_account_id({"email": address})
-        return login.lower() if account is None else f"account {account}"
+        if account is None:
+            return login.lower()
+        browser = get_browser_id(request, account)
+        return f"account {account} browser {browser}" if browser else f"account {account}"
+
+    def post_login(self, request: HttpRequest, user: User, **options: Any) -> HttpResponse:
+        """Return the response to a login, with the cookie of a known browser."""
+        answer: HttpResponse = super().post_login(request, user, **options)
+        remember_browser(request, answer, user.pk)
+        return answer
 
 
 def _find_account_id(credentials: Mapping[str, Any]) -> int | None:
