@@ -11,6 +11,8 @@ os.environ["CAPEVAL_SERVER_DATA"] = _FOLDER.name
 os.environ["CAPEVAL_SERVER_UPLOAD_BYTES"] = "1000000"
 os.environ["CAPEVAL_SERVER_UNPACKED_BYTES"] = "2000000"
 os.environ["CAPEVAL_SERVER_BOOTSTRAP_SAMPLES"] = "100"
+# All tests of a process have the same address. Tests of the limit set one.
+os.environ["CAPEVAL_SERVER_ANONYMOUS_READS"] = "0"
 
 from capeval_server.config.settings import *  # noqa: E402, F403
 

@@ -29,6 +29,7 @@ from capeval_server.api import (
 from capeval_server.api.authentication import READ, token_of
 from capeval_server.api.error_responses import register_error_handlers
 from capeval_server.api.json_parser import TextParser
+from capeval_server.http.read_limits import without_read_limit
 from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["api"]
@@ -73,6 +74,9 @@ class Api(NinjaAPI):
             accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
             if accepts and pattern.callback is not None:
                 accepts_uploads(pattern.callback)
+            # Without valid credentials, these operations end before any work is done.
+            if all(operation.auth_callbacks for operation in view.operations):
+                without_read_limit(pattern.callback)
         return found
 
     def _list_views(self) -> Iterator[PathView]:

@@ -15,7 +15,7 @@ ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
 # Whether a proxy terminates HTTPS and sets the forwarding headers. Only the proxy may reach the server then.
 HTTPS = environment.flag("HTTPS")
 # The site's URL. Links in mail use it, whatever host a request names.
-ADDRESS = environment.address(ALLOWED_HOSTS, https=HTTPS)
+ADDRESS = environment.address(DATA, ALLOWED_HOSTS, https=HTTPS)
 # Forms are accepted from pages of the request's host, of the site's URL, and of these origins.
 CSRF_TRUSTED_ORIGINS = [ADDRESS, *environment.origins("TRUSTED_ORIGINS")]
 DATABASES = {"default": environment.database(DATA)}
@@ -55,10 +55,12 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "capeval_server.http.private_responses.NoStoreMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "capeval_server.http.read_limits.ReadLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -205,6 +207,8 @@ UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
 TURN_SECONDS = 30
 # Maximum number of rejected uploads of a user within ten minutes.
 REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
+# Maximum number of GET requests per minute and client network without an account; 0 for no limit.
+ANONYMOUS_READS = environment.number("ANONYMOUS_READS", 1200, least=0)
 # Maximum length of a caption. Longer captions could probe private references for many words at once.
 CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
 # Duration of a job's lease in seconds; without renewal, another worker may take the job after it.
@@ -243,7 +247,7 @@ LOGGING = {
         "json": {"()": "capeval_server.ops.logging.JsonFormatter"},
     },
     "filters": {
-        "outages": {"()": "capeval_server.ops.logging.ShortOutages"},
+        "outages": {"()": "capeval_server.ops.logging.ShortTracebacks"},
         "routes": {"()": "capeval_server.ops.logging.RouteNameFilter"},
     },
     "handlers": {

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from capeval_server.http.read_limits import without_read_limit
 from capeval_server.web.worker import enrollment, responses, session_end, training, withdrawal
 
 __all__ = ["urlpatterns"]
@@ -23,3 +24,6 @@ urlpatterns = [
     path("annotate/<slug:slug>/<uuid:lease>/aside/", responses.set_aside, name="annotate_aside"),
     path("annotate/<slug:slug>/<uuid:lease>/image/<slug:size>/", responses.image, name="annotate_image"),
 ]
+for _pattern in urlpatterns:
+    # Many annotators may work at one place, and each has a link or an account.
+    without_read_limit(_pattern.callback)
