@@ -29,7 +29,8 @@ def _declared() -> str:
 @pytest.mark.parametrize("command", ["start", "worker"])
 def test_a_database_of_another_version_is_refused(fresh: Server, command: str) -> None:
     assert "run `capeval server migrate` first" in refused(fresh, command)
-    assert "up to date" in fresh.run("migrate")
+    assert fresh.run("migrate") == "The database was created\n"
+    assert fresh.run("migrate") == "The database is up to date\n"
 
 
 def test_the_declared_commands_are_there() -> None:

@@ -99,17 +99,35 @@ def test_commands_that_need_no_tables_run_without_them(fresh: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "cause"),
+    ("place", "cause", "fix"),
     [
-        ("postgresql://ann:{password}@nowhere.invalid/captions", "resolve host"),
-        ("postgresql://ann:{password}@127.0.0.1:{port}/captions", 'role "ann" does not exist'),
-        ("postgresql://locked:{password}@127.0.0.1:{port}/postgres", "password authentication failed"),
-        ("postgresql://capeval:{password}@127.0.0.1:{port}/none", 'database "none" does not exist'),
+        ("postgresql://ann:{password}@nowhere.invalid/captions", "resolve host", "check the host in"),
+        ("postgresql://ann:{password}@127.0.0.1:1/captions", "refused", "check that PostgreSQL runs at"),
+        (
+            "postgresql://ann:{password}@127.0.0.1:{port}/captions",
+            'role "ann" does not exist',
+            "check the user in",
+        ),
+        (
+            "postgresql://locked:{password}@127.0.0.1:{port}/postgres",
+            "password authentication failed",
+            "check the user and password in",
+        ),
+        (
+            "postgresql://capeval:{password}@127.0.0.1:{port}/none",
+            'database "none" does not exist',
+            "check the name in",
+        ),
+        (
+            "postgresql://capeval:{password}@127.0.0.1:{port}/postgres?sslmode=require",
+            "SSL was required",
+            "check sslmode and the certificates in",
+        ),
     ],
-    ids=["host", "role", "password", "database"],
+    ids=["host", "port", "role", "password", "database", "sslmode"],
 )
 def test_the_cause_is_named_and_no_password(
-    fresh: Server, postgres: Postgres, place: str, cause: str
+    fresh: Server, postgres: Postgres, place: str, cause: str, fix: str
 ) -> None:
     _lock(postgres)
     password = "wrong-0123"
@@ -119,12 +137,19 @@ def test_the_cause_is_named_and_no_password(
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert done.stderr.startswith("capeval: error: the database can't be used (")
         assert cause in done.stderr
+        assert f": {fix} " in done.stderr
         assert password not in done.stderr
     done = fresh.done("check", "--before-start")
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("problem  database:")]
     assert cause in line
+    assert f": {fix} " in line
     assert password not in done.stdout + done.stderr
+    # The server waits for its database, and says why.
+    fresh.start(processes=1)
+    fresh.wait_for_log("capeval: warning: the database can't be used .*; waiting for it")
+    assert cause in fresh.log
+    assert password not in fresh.log
 
 
 def test_a_file_that_is_no_database_is_named(fresh: Server) -> None:

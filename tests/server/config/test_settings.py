@@ -82,20 +82,38 @@ def test_other_addresses_are_refused(monkeypatch: pytest.MonkeyPatch, address: s
     ],
 )
 def test_the_address_of_the_site(
-    monkeypatch: pytest.MonkeyPatch, given: str | None, hosts: list[str], https: bool, address: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    given: str | None,
+    hosts: list[str],
+    https: bool,
+    address: str,
 ) -> None:
     if given is not None:
         monkeypatch.setenv("CAPEVAL_SERVER_ADDRESS", given)
-    assert environment.address(hosts, https=https) == address
+    assert environment.address(tmp_path, hosts, https=https) == address
+    # The address of a server that listens there, if it is one of the hosts.
+    environment.remember_address(tmp_path, "http://127.0.0.1:8130")
+    with_port = given is None and not https
+    assert environment.address(tmp_path, hosts, https=https) == (
+        "http://127.0.0.1:8130" if with_port else address
+    )
+    environment.remember_address(tmp_path, "http://other.example:8130")
+    if "*" not in hosts:
+        assert environment.address(tmp_path, hosts, https=https) == address
+    (tmp_path / "address").write_bytes(b"\xff damaged")
+    assert environment.address(tmp_path, hosts, https=https) == address
 
 
 @pytest.mark.parametrize(
     "given", ["", "example.org", "ftp://example.org", "https://", "https://h:x", "https://u@h", "https://h/a"]
 )
-def test_other_addresses_of_the_site_are_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_other_addresses_of_the_site_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str
+) -> None:
     monkeypatch.setenv("CAPEVAL_SERVER_ADDRESS", given)
     with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_ADDRESS must be http://HOST:PORT"):
-        environment.address(["localhost"], https=True)
+        environment.address(tmp_path, ["localhost"], https=True)
 
 
 def test_the_data_folder_is_closed_to_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

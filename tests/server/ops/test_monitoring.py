@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -129,9 +131,10 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
     assert done.returncode == 0, done.stdout
     assert "ok       database: SQLite, up to date" in done.stdout
     assert "warning  mail: CAPEVAL_SERVER_EMAIL is not set" in done.stdout
+    assert re.search(r"ok       pages: all modules and 1\d\d templates load", done.stdout)
     fresh.env["CAPEVAL_SERVER_LOG_FORM"] = "json"
     fresh.start()
-    fresh.env["CAPEVAL_SERVER_ADDRESS"] = fresh.root
+    # The port of the server is known without a setting.
     done = fresh.done("check")
     assert done.returncode == 1, done.stdout
     assert "problem  workers: no worker was seen within the last minute" in done.stdout
@@ -147,6 +150,35 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
     assert f"problem  http://127.0.0.1:{port}: no response (" in done.stdout
     assert f"problem  mail: 127.0.0.1:{port} does not accept mail (" in done.stdout
     reserved.close()
+
+
+BROKEN = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in ("matplotlib", "nh3"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from capeval_server.commands import app
+app.main(["check", "--before-start"])
+"""
+
+
+def test_pages_with_missing_packages_are_named(fresh: Server) -> None:
+    """A package that only some pages import is missed before a visitor sees one of them."""
+    fresh.migrate()
+    done = subprocess.run(
+        [sys.executable, "-c", BROKEN], env=fresh.env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("problem  pages: ")]
+    for name in ("nh3", "matplotlib"):
+        (line, *_) = [line for line in lines if f"No module named '{name}'" in line]
+        assert line.endswith("install capeval-server and its dependencies again")
+    assert "ok       database" in done.stdout
 
 
 @pytest.mark.parametrize(

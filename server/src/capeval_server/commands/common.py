@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument
@@ -41,7 +42,7 @@ def check_database(*, must_answer: bool = True, upgradable: bool = False) -> Non
     """Check that the database has the tables of this version of the server.
 
     Args:
-        must_answer: Whether an unreachable database is an error.
+        must_answer: Whether an unreachable database is an error. Otherwise it is only a warning.
         upgradable: Whether to accept tables that `migrate` creates or upgrades.
 
     Raises:
@@ -56,14 +57,19 @@ def check_database(*, must_answer: bool = True, upgradable: bool = False) -> Non
         problem = schema_problem(upgradable=upgradable)
     except (DatabaseError, InterfaceError) as error:
         if isinstance(error, OperationalError) and not must_answer:
+            text = f"the database can't be used{cause_of(error)}; waiting for it"
+            print(f"capeval: warning: {text}", file=sys.stderr, flush=True)
             return
         raise OptionError(f"the database can't be used{cause_of(error)}") from None
     if problem:
         raise OptionError(problem)
 
 
-def migrate_database() -> None:
+def migrate_database() -> Literal["current", "outdated", "missing"]:
     """Start Django, and create the database or upgrade it to this server version.
+
+    Returns:
+        The state of the tables before.
 
     Raises:
         OptionError: A setting is invalid, or the database can't be used or upgraded.
@@ -72,8 +78,12 @@ def migrate_database() -> None:
     check_database(upgradable=True)
     from django.core.management import call_command
 
+    from capeval_server.ops.migration_history import get_schema_state
+
+    before = get_schema_state()
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
+    return before
 
 
 def user_named(name: str) -> User:

@@ -33,8 +33,8 @@ Processes = Annotated[
 
 def migrate() -> None:
     """Create the database, or upgrade it to this version of the server."""
-    migrate_database()
-    print("The database is up to date")
+    done = {"missing": "was created", "outdated": "was upgraded", "current": "is up to date"}
+    print(f"The database {done[migrate_database()]}")
 
 
 def start(
@@ -42,15 +42,26 @@ def start(
 ) -> None:
     """Start the web server. Submissions are scored by `capeval server worker`."""
     sockets = listen(host, port)
-    set_default_address(host, port)
+    is_default = set_default_address(host, port)
     processes = processes or count_processors()
     with _set_metrics_folder(processes):
         set_up(database=False)
         # The database may still be starting.
         check_database(must_answer=False)
+        if is_default:
+            _remember_address()
         # Exit normally on this signal, so that the other processes are stopped.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         serve(sockets, format_address(host, port), threads, processes)
+
+
+def _remember_address() -> None:
+    """Store the address, with which `check` and the workers reach the site."""
+    from django.conf import settings
+
+    from capeval_server.config import environment
+
+    environment.remember_address(settings.DATA, settings.ADDRESS)
 
 
 @contextmanager

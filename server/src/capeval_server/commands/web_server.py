@@ -46,15 +46,19 @@ def format_address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def set_default_address(host: str, port: int) -> None:
-    """Set the default of the site's URL to the listening address.
+def set_default_address(host: str, port: int) -> bool:
+    """Set the default of the site's URL to the listening address, and return whether it is used.
 
     Call it before Django loads its settings.
     """
+    if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") != "0" or "CAPEVAL_SERVER_ADDRESS" in os.environ:
+        return False
     everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - only compared.
-    if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
-        name = "localhost" if everywhere else host
-        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", format_address(name, port))
+    names = [name.strip() for name in os.environ.get("CAPEVAL_SERVER_HOSTS", "").split(",")]
+    known = next((name.lstrip(".") for name in names if name not in ("", "*")), "")
+    name = known or ("localhost" if everywhere else host)
+    os.environ["CAPEVAL_SERVER_ADDRESS"] = format_address(name.strip("[]"), port)
+    return True
 
 
 def serve(sockets: list[socket.socket], address: str, threads: int, processes: int) -> None:
@@ -67,6 +71,9 @@ def serve(sockets: list[socket.socket], address: str, threads: int, processes: i
         processes: The number of processes.
     """
     from django.db import connections
+
+    # Creates the memory that the processes share.
+    import capeval_server.http.read_limits  # noqa: F401
 
     print(f"Listening on {address}", flush=True)
     # Each process opens its own connections.
@@ -81,7 +88,9 @@ def _serve_requests(sockets: list[socket.socket], threads: int) -> None:
 
     from capeval_server.config.wsgi import application
     from capeval_server.http.channels import Channel
+    from capeval_server.ops.access_log import LoggedRefusalTask
 
+    Channel.error_task_class = LoggedRefusalTask
     BaseWSGIServer.channel_class = Channel
     # Without a proxy, these headers would come from clients; waitress drops them.
     headers = "x-forwarded-for x-forwarded-proto"

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.http.request import validate_host
 
 __all__ = [
     "address",
@@ -27,6 +28,7 @@ __all__ = [
     "mail",
     "number",
     "origins",
+    "remember_address",
     "rotate_key",
     "secret_key",
     "text",
@@ -37,7 +39,7 @@ __all__ = [
 PREFIX = "CAPEVAL_SERVER_"
 _LEAST_TOKEN = 16
 _FILES = "the absolute path of a folder, or s3://BUCKET/FOLDER"
-_KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
+_KEY, _EARLIER_KEY, _ADDRESS = "secret-key", "secret-key.earlier", "address"
 # A host that loses its network sends nothing, not even the end of its connections. After half a minute
 # without a sign of the other side, both sides close the connection: workers, to retry, and PostgreSQL, to
 # release a worker's row locks before its lease expires.
@@ -69,16 +71,36 @@ def _require(valid: bool, name: str, expected: str, given: str | None = None) ->
         raise ImproperlyConfigured(f"{PREFIX}{name} must be {expected} (got {got})")
 
 
-def address(hosts: list[str], *, https: bool) -> str:
-    """Return the site's URL: `CAPEVAL_SERVER_ADDRESS`, or the first host name."""
+def address(folder: Path, hosts: list[str], *, https: bool) -> str:
+    """Return the site's URL: `CAPEVAL_SERVER_ADDRESS`, or the first host name.
+
+    Without HTTPS, the default is the address that `remember_address` stored in the data folder.
+    """
     given = os.environ.get(f"{PREFIX}ADDRESS")
     if given is None:
         # `*` stands for any host, and `.example.org` includes its subdomains.
         host = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
-        return f"https://{host}" if https else f"http://{host}:8000"
+        return f"https://{host}" if https else _read_address(folder, hosts) or f"http://{host}:8000"
     site = given.rstrip("/")
     _require(_is_site(site), "ADDRESS", "http://HOST:PORT or https://HOST, without a path", given)
     return site
+
+
+def _read_address(folder: Path, hosts: list[str]) -> str:
+    """Return the stored address if it is one of the hosts, or ""."""
+    try:
+        found = (folder / _ADDRESS).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    host = urlsplit(found).netloc.rpartition(":")[0] if _is_site(found) else ""
+    return found if host and validate_host(host, hosts) else ""
+
+
+def remember_address(folder: Path, site: str) -> None:
+    """Store the address of a server that starts, for the commands and workers that share its data folder."""
+    made = folder / f".{_ADDRESS}.{secrets.token_hex(8)}"
+    made.write_text(site, encoding="utf-8")
+    made.replace(folder / _ADDRESS)
 
 
 def _is_site(given: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import sqlite3
 
 from django.conf import settings
@@ -21,6 +22,19 @@ PASSING: dict[type[Exception], str] = {
     # The connection broke during use.
     InterfaceError: "the database does not answer at the moment",
 }
+# What to check after a failed connection, by the message of PostgreSQL or its client.
+_FIXES = (
+    ("SSL|certificate", "check sslmode and the certificates in CAPEVAL_SERVER_DATABASE"),
+    ("authentication failed|no password supplied", "check the user and password in CAPEVAL_SERVER_DATABASE"),
+    ('role ".*" does not exist', "check the user in CAPEVAL_SERVER_DATABASE, or create it with createuser"),
+    ('database ".*" does not exist', "check the name in CAPEVAL_SERVER_DATABASE, or create it with createdb"),
+    ("resolve host|translate host", "check the host in CAPEVAL_SERVER_DATABASE"),
+    (
+        "refused|timeout|No route|unreachable",
+        "check that PostgreSQL runs at the host and port in CAPEVAL_SERVER_DATABASE",
+    ),
+    ("no pg_hba.conf entry", "allow this host, user and database in PostgreSQL's pg_hba.conf"),
+)
 _FULL = "the server's storage is full"
 # Error codes of PostgreSQL and SQLite for a full disk.
 _POSTGRESQL_FULL = "53100"
@@ -36,13 +50,16 @@ def get_message(error: BaseException | None) -> str:
 
 
 def cause_of(error: Exception) -> str:
-    """Return the cause of a database error for administrators: ` (unknown host)`.
+    """Return the cause of a database error for administrators, with the setting to check if it is known.
 
-    The result is one line. It is empty if the driver's message contains the database password.
+    The result is one line, such as ` (database "a" does not exist): check ...`. The driver's message is left
+    out if it contains the database password.
     """
     text = " ".join(str(error).split())
+    fix = next((fix for pattern, fix in _FIXES if re.search(pattern, text)), "")
     password = str(settings.DATABASES["default"].get("PASSWORD") or "")
-    return f" ({text})" if text and not (password and password in text) else ""
+    cause = f" ({text})" if text and not (password and password in text) else ""
+    return f"{cause}: {fix}" if fix else cause
 
 
 def is_full(error: BaseException | None) -> bool:

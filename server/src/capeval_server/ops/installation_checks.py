@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import http.client
 import json
+import pkgutil
+import re
 import shutil
 import smtplib
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -18,8 +22,10 @@ from django.conf import settings
 from django.core.mail import get_connection
 from django.db import DatabaseError, InterfaceError, connection
 from django.http.request import validate_host
+from django.template.loader import get_template
 from django.urls import reverse
 
+import capeval_server
 from capeval_server.accounts.models import PREFIX
 from capeval_server.jobs.leases import database_time
 from capeval_server.ops.probes import database_problem, storage_problem
@@ -31,6 +37,10 @@ __all__ = ["InstallationCheckResult", "findings"]
 _GIBIBYTE = 2**30
 _ENOUGH_BYTES = 5 * _GIBIBYTE
 _SECONDS = 10
+# Required only for files in an object store.
+_OBJECT_STORE = "capeval_server.core.object_store"
+# Maximum number of modules and templates to name.
+_MOST_BROKEN = 5
 # Timeout for a proxy that may reject a large body; a proxy that accepts it sends no response.
 _BODY_SECONDS = 2
 # An address reserved for documentation, which no client has.
@@ -59,6 +69,7 @@ def findings(*, started: bool) -> Iterator[InstallationCheckResult]:
         started: Whether the server and its workers should be running.
     """
     yield from _check_settings()
+    yield from _check_pages()
     database = list(_check_database())
     yield from database
     yield from _check_disk()
@@ -90,6 +101,55 @@ def _check_settings() -> Iterator[InstallationCheckResult]:
         )
     else:
         yield InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
+
+
+def _check_pages() -> Iterator[InstallationCheckResult]:
+    """Import every module and compile every template of the server, as pages do when they are shown."""
+    broken = []
+    for name in (*_list_modules(), *_list_requirements()):
+        broken += _find_error(name, partial(import_module, name))
+    folder = Path(capeval_server.__file__).parent / "templates"
+    templates = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    for name in templates:
+        broken += _find_error(name, partial(get_template, name))
+    for text in broken[:_MOST_BROKEN]:
+        yield InstallationCheckResult("problem", "pages", text)
+    if len(broken) > _MOST_BROKEN:
+        text = f"{len(broken) - _MOST_BROKEN} more modules or templates can't be loaded"
+        yield InstallationCheckResult("problem", "pages", text)
+    if not broken:
+        yield InstallationCheckResult("ok", "pages", f"all modules and {len(templates)} templates load")
+
+
+def _list_modules() -> Iterator[str]:
+    """Yield the server's modules, except those of unused optional packages."""
+    uses_store = settings.STORAGES["default"]["BACKEND"].startswith(_OBJECT_STORE)
+    for found in pkgutil.walk_packages(capeval_server.__path__, "capeval_server."):
+        if not found.name.endswith("__main__") and (uses_store or found.name != _OBJECT_STORE):
+            yield found.name
+
+
+def _list_requirements() -> Iterator[str]:
+    """Yield the modules of required packages, which some pages import only when they are shown."""
+    required = {
+        re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0].lower()
+        for line in metadata.requires("capeval-server") or ()
+        if "extra ==" not in line
+    }
+    for module, distributions in sorted(metadata.packages_distributions().items()):
+        if not module.startswith("_") and required & {name.lower() for name in distributions}:
+            yield module
+
+
+def _find_error(name: str, load: Callable[[], object]) -> list[str]:
+    """Return the reason why a module or template can't be loaded, or nothing."""
+    try:
+        load()
+    # A module can raise any error when it is imported.
+    except Exception as error:
+        reason = f"{type(error).__name__}: {_get_first_line(error)}"
+        return [f"{name} can't be loaded ({reason}): install capeval-server and its dependencies again"]
+    return []
 
 
 def _check_database() -> Iterator[InstallationCheckResult]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Literal
 
 from django.apps import apps
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-__all__ = ["is_too_old", "schema_problem"]
+__all__ = ["get_schema_state", "is_too_old", "schema_problem"]
 
 _TOO_OLD = (
     "the database was created by a development version before 0.1.0, which can't be upgraded;"
@@ -48,8 +49,16 @@ def schema_problem(*, upgradable: bool = False) -> str:
         return _TOO_OLD
     if upgradable:
         return ""
+    state = get_schema_state()
+    if state == "current":
+        return ""
+    problem = "is not up to date" if state == "outdated" else "has no tables"
+    return f"the database {problem}: run `capeval server migrate` first"
+
+
+def get_schema_state() -> Literal["current", "outdated", "missing"]:
+    """Return whether the tables are those of this version, can be upgraded, or are missing."""
     executor = MigrationExecutor(connection)
     if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return ""
-    state = "is not up to date" if executor.loader.applied_migrations else "has no tables"
-    return f"the database {state}: run `capeval server migrate` first"
+        return "current"
+    return "outdated" if executor.loader.applied_migrations else "missing"
