@@ -11,11 +11,13 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.cache import cache
+from django.core.exceptions import BadRequest, DisallowedHost
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.db.backends.utils import CursorWrapper
+from django.http.multipartparser import MultiPartParserError
 
 from capeval_server.core import transient_errors
-from capeval_server.ops.logging import ShortOutages
+from capeval_server.ops.logging import ShortTracebacks
 
 FULL = "the server's storage is full"
 
@@ -53,13 +55,15 @@ def test_what_failed(error: Exception | None, text: str) -> None:
 def test_an_outage_is_one_line_of_the_log() -> None:
     def record(error: Exception) -> logging.LogRecord:
         made = logging.LogRecord("n", logging.ERROR, "p", 1, "%s: failed", ("a",), (type(error), error, None))
-        assert ShortOutages().filter(made)
+        assert ShortTracebacks().filter(made)
         return made
 
     short = record(OperationalError("connection failed\nIs the server running?"))
     assert short.getMessage() == "a: failed: the database does not answer at the moment (connection failed)"
     assert short.exc_info is None
     assert record(ValueError("x")).exc_info
+    for rejected in (BadRequest("no key"), DisallowedHost("other host"), MultiPartParserError("no boundary")):
+        assert record(rejected).exc_info is None
 
 
 @pytest.mark.django_db

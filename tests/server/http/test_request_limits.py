@@ -131,6 +131,8 @@ def test_large_forms_are_refused_before_they_are_read(limited: Server) -> None:
     page = refused_page(limited, "/accounts/login/")
     assert "A request to this page may have at most 1,048,576 bytes" in page
     assert "Sign in</a>, then" not in page
+    # Rejected requests are logged like others.
+    assert re.search(r"POST account_login 413 [0-9.]+ ms 127\.0\.0\.1 \[[0-9a-f]{32}\]", limited.log)
     # A client that sends the body nonetheless stores nothing.
     with Sender(limited, "/accounts/login/", length(60 * MEBIBYTE)) as sender:
         send_all(sender, [b"x" * MEBIBYTE] * 60, limited, 0)

@@ -12,16 +12,29 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl
 
 from django.conf import settings
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+from django.urls import Resolver404, ResolverMatch, resolve
 
 from capeval_server.core import transient_errors
 
-__all__ = ["JsonFormatter", "LineFormatter", "RouteNameFilter", "ShortOutages", "request_named", "route_of"]
+__all__ = [
+    "JsonFormatter",
+    "LineFormatter",
+    "RouteNameFilter",
+    "ShortTracebacks",
+    "request_named",
+    "route_of",
+    "route_of_path",
+]
 
 # The id of the current request; empty outside of requests.
 _request: ContextVar[str] = ContextVar("request", default="")
 _answered: ContextVar[HttpRequest | None] = ContextVar("answered", default=None)
 _HIDDEN = "[hidden]"
+# Errors of requests; Django logs them with their traceback.
+_REJECTIONS = (BadRequest, MultiPartParserError, PermissionDenied, SuspiciousOperation)
 # Shorter texts occur in other words. The only secrets as short are the codes of authenticator apps.
 _SHORTEST = 8
 # The shortest secret in a path that no route matches; fixed path segments are shorter.
@@ -44,10 +57,22 @@ def request_named(name: str, request: HttpRequest | None = None) -> Iterator[Non
 
 def route_of(request: HttpRequest) -> str:
     """Return the name of a request's route, or its pattern; never parameter values."""
-    match = request.resolver_match
+    return _name_route(request.resolver_match, request.path)
+
+
+def route_of_path(path: str) -> str:
+    """Return the name of the route of a path; never parameter values."""
+    try:
+        match = resolve(path)
+    except Resolver404:
+        match = None
+    return _name_route(match, path)
+
+
+def _name_route(match: ResolverMatch | None, path: str) -> str:
     if match is not None:
         return match.view_name if match.url_name else match.route
-    return "static" if request.path.startswith(settings.STATIC_URL) else "unmatched"
+    return "static" if path.startswith(settings.STATIC_URL) else "unmatched"
 
 
 def _clean(text: str) -> str:
@@ -140,10 +165,10 @@ class RouteNameFilter(logging.Filter):
         return True
 
 
-class ShortOutages(logging.Filter):
-    """Filter that replaces tracebacks of transient errors by one line.
+class ShortTracebacks(logging.Filter):
+    """Filter that removes tracebacks of rejected requests and of transient errors.
 
-    An outage can cause very many of them.
+    Clients and outages can cause very many of them, and none is a fault of the program.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -152,6 +177,8 @@ class ShortOutages(logging.Filter):
         if text := transient_errors.get_message(error):
             record.msg = f"{record.getMessage()}: {text} ({_first_line(error)})"
             record.args, record.exc_info, record.exc_text = None, None, None
+        elif isinstance(error, _REJECTIONS):
+            record.exc_info, record.exc_text = None, None
         return True
 
 

@@ -46,7 +46,7 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         return _show_form(request, phase, team, _create_form(phase, team), 200)
     key = request.GET.get("key", "")
     if not re.fullmatch("[!-~]{1,100}", key):
-        raise BadRequest
+        raise BadRequest("a form without a valid key")
     size = int(request.headers.get("Content-Length") or 0)
     try:
         with admit_upload(get_user(request), phase, size=size, key=key) as admission:
