@@ -48,6 +48,11 @@ def test_an_import_and_the_same_again(path: Path) -> None:
     ("old", "new", "message"),
     [
         ('title = "A small challenge"', "", r"challenge\.title: Field required"),
+        (
+            'title = "A small challenge"',
+            f'title = "A small challenge"\nfaq = "{"a" * 50_001}"',
+            r"challenge\.faq: String should have at most 50000 characters",
+        ),
         ('slug = "small"', 'slug = "sm all"', r"challenge\.slug: String should match"),
         ('rules = "Be fair."', 'rule = "Be fair."', r"challenge\.rule: Extra inputs are not permitted"),
         ("<alg>", "alg", r"splits\[0\]: results must be a file name with one <alg>"),

@@ -105,7 +105,14 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "NaN": (lambda: b'[{"image_id": NaN, "caption": "a"}]', f"'{RESULTS}': "),
     "NaN elsewhere": (lambda: results().replace(b"{", b'{"p": NaN, ', 1), "NaN is not JSON"),
-    "BOM": (lambda: b"\xef\xbb\xbf" + results(), f"'{RESULTS}': the file must be JSON"),
+    "BOM": (
+        lambda: b"\xef\xbb\xbf" + results(),
+        f"'{RESULTS}': the file must be UTF-8 without a byte order mark",
+    ),
+    "UTF-16": (
+        lambda: results().decode().encode("utf-16"),
+        f"'{RESULTS}': the file must be UTF-8 without a byte order mark",
+    ),
     "BOM behind a blank": (lambda: b" \xef\xbb\xbf" + results(), f"'{RESULTS}': "),
     "in an object": (
         lambda: b'{"results": ' + results() + b"}",

@@ -102,7 +102,7 @@ def test_an_address_that_only_takes_forms_says_so(ann: Participant) -> None:
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
     html = answer.content.decode()
     check_page(html, answer.headers["Content-Security-Policy"])
-    assert "Nothing to open here" in html
+    assert "Method not allowed" in html
     assert "ann" in texts(html)
     # Programs have the API's own words.
     assert Client().get("/api/token").content == b"Method not allowed"
@@ -234,6 +234,16 @@ def test_markdown() -> None:
     assert "<td>g</td>" in html
     assert excerpt("# A\n\n*b* [c](https://d.example)\n`d` ![e](f)\n\ng") == "b c d e"
     assert excerpt("") == excerpt("# a") == ""
+    for url in (
+        "https://good.example@evil.example",
+        "http:evil.example",
+        "//evil.example",
+        "ftp://e.example",
+    ):
+        assert "<a" not in to_html(f"[a]({url})"), url
+        assert "<a" not in to_html(f"<{url}>"), url
+    for url in ("/small/rules/", "#a", "mailto:a@b.example"):
+        assert f'<a href="{url}"' in to_html(f"[a]({url})"), url
 
 
 def test_text_is_text(phase: Phase) -> None:
@@ -415,7 +425,7 @@ def test_citing(phase: Phase) -> None:
 @pytest.mark.usefixtures("clock")
 def test_jobs(phase: Phase) -> None:
     html = page("/jobs/")
-    assert "No worker was seen within the last minute" in html
+    assert "No worker is running" in html
     Worker.objects.create(name="secret-host:1")
     stand("Secretteam", 1.0, created=timezone.now() - timedelta(seconds=30), finished=timezone.now())
     assert "would be scored at once" in page("/jobs/")

@@ -48,6 +48,8 @@ MOST_PAGES = 10
 _LONGEST_METRIC = 50
 
 _DOMAIN = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
+# Rendering a longer text would take seconds.
+Markdown = Annotated[str, Field(max_length=50_000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
 
@@ -99,11 +101,11 @@ class ChallengeSettings(_Part):
 
     slug: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    description: str = ""
-    rules: str = ""
-    data: str = ""
-    faq: str = ""
-    contact: str = ""
+    description: Markdown = ""
+    rules: Markdown = ""
+    data: Markdown = ""
+    faq: Markdown = ""
+    contact: Markdown = ""
     pages: Annotated[list[PageDefinition], Field(max_length=MOST_PAGES)] = []
     fields: list[FieldDefinition] = []
     approval: bool = False

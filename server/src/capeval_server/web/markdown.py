@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+from urllib.parse import urlsplit
 
 import nh3
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from capeval_server.challenges.link_validation import safe_link
 
 __all__ = ["excerpt", "to_html"]
 
@@ -25,7 +28,19 @@ _SCHEMES = {"http", "https", "mailto"}
 def _create_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.add_render_rule("image", _render_image)
+    parser.validateLink = _is_allowed_link  # type: ignore[method-assign]
     return parser
+
+
+def _is_allowed_link(url: str) -> bool:
+    """Return whether a text may link to a URL: a page of this site, a mail address, or a safe web page."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    if parts.scheme == "mailto":
+        return True
+    return bool(safe_link(url)) if parts.scheme or parts.netloc else not url.startswith(("//", "/\\"))
 
 
 def _render_image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -41,7 +56,8 @@ def _render_image(renderer: Any, tokens: Sequence[Token], index: int, options: A
 def to_html(text: str, pictures: Mapping[str, str] | None = None) -> SafeString:
     """Render a text as HTML without raw HTML, scripts or unsafe links.
 
-    Links may be HTTP, HTTPS or mail. Headings begin at the third level, below the headings of the page.
+    Links may be relative, HTTP, HTTPS or mail, without a username; other links remain text. Headings begin at
+    the third level, below the headings of the page.
 
     Args:
         text: The text, as Markdown.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -19,6 +20,9 @@ from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import UploadError
 
 __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
+
+# Windows programs put them in front of UTF-8 and UTF-16.
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Upload:
@@ -143,6 +147,12 @@ def check_results(
     """
     if is_archive(data):
         raise UploadError("the file must be JSON (got an archive)", entry=entry)
+    if data.startswith(_BYTE_ORDER_MARKS):
+        raise UploadError(
+            "the file must be UTF-8 without a byte order mark (got a file that begins with one): save it"
+            " again as plain UTF-8",
+            entry=entry,
+        )
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
