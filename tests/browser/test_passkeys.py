@@ -48,7 +48,7 @@ def test_a_passkey_stands_for_name_and_password(
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
 
     sign_in(visitor, name, "/accounts/2fa/webauthn/add/")
-    page.get_by_role("heading", name="Confirm that it is you").wait_for()
+    page.get_by_role("heading", name="Confirm your identity").wait_for()
     visitor.look()
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()

@@ -140,7 +140,7 @@ def test_filters(visitor: Visitor) -> None:
     expect(captions.get_by_role("combobox", name="Mentioned")).to_have_value("some")
     captions.get_by_label("Search").fill("zebra")
     visitor.press("Show")
-    expect(captions).to_contain_text("No image fits.")
+    expect(captions).to_contain_text("No images match.")
     visitor.look()
 
 

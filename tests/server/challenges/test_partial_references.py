@@ -81,7 +81,7 @@ def test_scores_of_images_are_at_their_places(path: Path) -> None:
     column = found["names"].index("ROUGE-L")
     assert [found["scores"][place][column] for place in (2, 5)] == list(alone.per_image["ROUGE-L"])
     page = ann.see(f"/submissions/{submission.pk}/examples/?references=c1")
-    assert page.count("c1 has references of other images") == 4
+    assert page.count("No references: c1 covers other images") == 4
 
 
 def test_people_see_how_many_images_a_set_has(path: Path) -> None:

@@ -164,7 +164,7 @@ def test_scores_of_earlier_versions_are_tested_by_bootstrap_until_they_are_score
     check_equal(forty, "ann", "bob", "bootstrap", "--method", "bootstrap")
     page = read_page(forty, "ann", "bob")
     assert "paired bootstrap of the images (1,000 samples, seed 0)" in page
-    assert "<code>capeval compare --method bootstrap</code>, until they are scored again" in page
+    assert "<code>capeval compare --method bootstrap</code>, until they are computed again" in page
     # Pairs with the others are tested as before.
     check_equal(forty, "ann", "cleo", "randomization")
     rerun(one)

@@ -88,7 +88,7 @@ def test_nothing_is_shown_unless_the_organizers_say_so(phase: Phase, ann: Partic
     page(status=404)
     assert "captions/" not in Client().get("/small/open/").content.decode()
     Phase.objects.update(captions=["val"])
-    assert "No team shows its captions yet." in page()
+    assert "No captions yet." in page()
     assert 'href="/small/open/captions/"' in Client().get("/small/open/").content.decode()
     Phase.objects.update(leaderboard="hidden")
     page(status=404)
@@ -107,7 +107,7 @@ def test_a_team_agrees_and_takes_it_back(phase: Phase, ann: Participant) -> None
         "/api/challenges/small/team/captions", {"shows_captions": False}, content_type="application/json"
     )
     assert answer.json()["shows_captions"] is False
-    assert "No team shows its captions yet." in page()
+    assert "No captions yet." in page()
 
 
 def test_only_the_owner_agrees_for_a_team(phase: Phase, ann: Participant, bob: Participant) -> None:
@@ -129,7 +129,7 @@ def test_what_does_not_stand_or_is_hidden_is_not_shown(two: list[Submission]) ->
     Submission.objects.filter(pk=two[0].pk).update(mark="hidden")
     assert data()["systems"] == ["mine (second)"]
     Submission.objects.filter(pk=two[1].pk).update(stands=False)
-    assert "No team shows its captions yet." in page()
+    assert "No captions yet." in page()
 
 
 def test_private_references_and_what_they_tell_are_not_shown(phase: Phase, ann: Participant) -> None:
@@ -161,7 +161,7 @@ def test_people_are_shown_only_where_their_references_are_public(written: Path) 
     assert data()["systems"] == ["human (human)"]
     written.write_text(shown.replace("public = true", "public = false", 1))
     import_challenge(written)
-    assert "No team shows its captions yet." in page()
+    assert "No captions yet." in page()
     assert challenge.slug == "small"
 
 

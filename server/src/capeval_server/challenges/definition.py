@@ -93,7 +93,7 @@ class PageDefinition(_Part):
 
     name: Name
     title: Annotated[str, Field(min_length=1, max_length=50)]
-    text: Annotated[str, Field(min_length=1)]
+    text: Annotated[Markdown, Field(min_length=1)]
 
 
 class ChallengeSettings(_Part):
