@@ -72,7 +72,9 @@ class Api(NinjaAPI):
         views = [view for view in self._list_views() for _ in view.operations]
         for pattern, view in zip(found[-1 - len(views) : -1], views, strict=True):
             accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
-            if accepts and pattern.callback is not None:
+            if pattern.callback is None:
+                continue
+            if accepts:
                 accepts_uploads(pattern.callback)
             # Without valid credentials, these operations end before any work is done.
             if all(operation.auth_callbacks for operation in view.operations):

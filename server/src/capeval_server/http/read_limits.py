@@ -17,7 +17,7 @@ from django.template.loader import render_to_string
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["ReadLimit", "ReadLimitMiddleware", "client_network", "without_read_limit"]
+__all__ = ["LIMIT", "ReadLimit", "ReadLimitMiddleware", "client_network", "without_read_limit"]
 
 View = TypeVar("View", bound=Callable[..., Any])
 _SECONDS = 60.0
