@@ -62,6 +62,8 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
+        # All clients have the same address.
+        os.environ["CAPEVAL_SERVER_ANONYMOUS_READS"] = "0"
         member, organizer = _create_challenges(Path(folder))
         # At the level INFO, httpx logs each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)

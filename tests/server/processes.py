@@ -90,7 +90,14 @@ class Server:
 
     def __init__(self, folder: Path, database: str | None, **limits: int) -> None:
         self.folder = folder
-        limits = {"lease_seconds": 3600, "retry_seconds": 3600, "bootstrap_samples": 100, **limits}
+        # All clients of the tests have the same address.
+        defaults = {
+            "lease_seconds": 3600,
+            "retry_seconds": 3600,
+            "bootstrap_samples": 100,
+            "anonymous_reads": 0,
+        }
+        limits = defaults | limits
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": os.environ.get("HOME", "/"),
