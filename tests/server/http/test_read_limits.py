@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def test_the_limit_can_be_switched_off(challenge: Challenge, settings: Any) -> N
 
 def test_all_processes_share_the_limit(fresh: Server) -> None:
     """Behind a proxy, the client is the last address that the proxy reports."""
-    fresh.env["CAPEVAL_SERVER_ANONYMOUS_READS"] = "20"
+    fresh.env["CAPEVAL_SERVER_ANONYMOUS_READS"] = str(MOST)
     fresh.env["CAPEVAL_SERVER_HTTPS"] = "1"
     fresh.migrate()
     fresh.start(processes=3)
@@ -125,8 +126,10 @@ def test_all_processes_share_the_limit(fresh: Server) -> None:
         headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": f"198.51.100.7, {address}"}
         return fresh.client.get(f"{fresh.root}/jobs/", headers=headers).status_code
 
-    # Each is a connection of its own, which any of the processes may take.
-    found = [get("192.0.2.1") for _ in range(40)]
-    assert found[:20] == [200] * 20
-    assert found.count(429) > 10
+    # Each is a connection of its own, which any of the processes may take. A slow machine has time for more.
+    began = time.monotonic()
+    found = [get("192.0.2.1") for _ in range(4 * MOST)]
+    allowed = MOST + (time.monotonic() - began) * MOST / 60
+    assert found[:MOST] == [200] * MOST
+    assert found.count(200) <= allowed + 1
     assert get("192.0.2.2") == 200
