@@ -38,6 +38,7 @@ FORMS: dict[str, dict[str, str]] = {
     "add_webhook": {"url": "https://hooks.example.org/"},
     "apply": {},
     "apply_new": {},
+    "campaigns_act": {},
     "delete": {"name": "small"},
     "final": {"confirm": "on"},
     "mark": {"mark": "hidden", "reason": "r"},
