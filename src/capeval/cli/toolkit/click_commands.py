@@ -95,7 +95,7 @@ def _print_help(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 
 
 class _Helpful(click.Command):
-    """A command whose help is written like its results, with the same errors."""
+    """A command with help that is written like its results, with the same errors."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return the option that prints the help."""
