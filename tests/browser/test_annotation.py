@@ -201,11 +201,20 @@ def test_the_network_is_cut_and_comes_back(browser: Browser, server: Server) -> 
     field.fill("a cart stands in a street")
     context.set_offline(True)
     field.press("Enter")
-    expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
-    expect(field).to_have_value("a cart stands in a street")
-    context.set_offline(False)
+    expect(
+        page.get_by_text("Not sent yet: the server can't be reached. Your answer is saved")
+    ).to_be_visible()
+    # The next item can be described meanwhile.
     expect(page.get_by_text("(2/5)")).to_be_visible()
-    assert stored(server, "cut") == ["1 True a cart stands in a street"]
+    field.fill("a red wall is behind a cart")
+    field.press("Enter")
+    expect(page.get_by_text("(3/5)")).to_be_visible()
+    context.set_offline(False)
+    expect(page.locator("#waiting")).to_be_empty()
+    assert stored(server, "cut") == [
+        "1 True a cart stands in a street",
+        "1 True a red wall is behind a cart",
+    ]
 
 
 def test_the_server_restarts_while_somebody_types(browser: Browser, server: Server) -> None:
@@ -220,6 +229,7 @@ def test_the_server_restarts_while_somebody_types(browser: Browser, server: Serv
     expect(page.get_by_text("Not sent yet: the server can't be reached.")).to_be_visible()
     # A page knows no other address.
     server.start_again()
+    expect(page.locator("#waiting")).to_be_empty()
     expect(page.get_by_text("(2/5)")).to_be_visible()
     assert stored(server, "restart") == ["1 True a cart stands in a street"]
 
@@ -251,6 +261,7 @@ def test_an_answer_of_the_server_is_lost_without_a_word(browser: Browser, server
     page.unroute("**/answer/")
     # The longest pause between two tries: on a slow machine there were several.
     page.clock.run_for(15_000)
+    expect(page.locator("#waiting")).to_be_empty()
     expect(page.get_by_text("(2/5)")).to_be_visible()
     assert stored(server, "silent") == ["1 True a cart stands in a street"]
 

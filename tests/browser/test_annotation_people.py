@@ -71,7 +71,7 @@ def test_from_a_panel_through_training_to_the_end_and_out(
         for place in (1, 2):
             item = page.locator(".item:visible")
             expect(item).to_have_attribute("aria-label", f"Item {place} of 2")
-            hound_is_left = "a hound" in item.locator(".choice").first.inner_text()
+            hound_is_left = "a hound" in item.locator(".option").first.inner_text()
             page.keyboard.press("f" if hound_is_left == right else "j")
         expect(page.locator("#finished")).to_be_visible()
         visitor.press("Continue", role="link")

@@ -69,22 +69,29 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def new_campaign(
-    server: Server, folder: Path, page_kind: str, *, lease: int = LEASE, most: int = 86_400
+    server: Server,
+    folder: Path,
+    page_kind: str,
+    *,
+    lease: int = LEASE,
+    most: int = 86_400,
+    items: int = BATCH,
+    line: dict[str, Any] | None = None,
 ) -> tuple[str, list[str]]:
-    """A new open campaign of ten items that each need one answer, and two invite tokens."""
+    """A new open campaign of one batch of items that each need one answer, and two invite tokens."""
     kind = "triplet" if page_kind == "training" else page_kind
     slug = f"{page_kind}-{time.monotonic_ns()}"
-    line = LINES[page_kind]
+    line = line or LINES.get(page_kind) or ITEMS[page_kind]
     (folder / "images").mkdir(exist_ok=True)
-    Image.new("RGB", (320, 200), (120, 160, 120)).save(folder / "images" / "picture.jpg")
-    lines = [{"key": str(number), **line} for number in range(BATCH)]
+    Image.new("RGB", (1600, 1200), (120, 160, 120)).save(folder / "images" / "picture.jpg")
+    lines = [{"key": str(number), **line} for number in range(items)]
     if page_kind == "training":
         lines.append({"key": "work", **ITEMS["triplet"]})
     (folder / "items.jsonl").write_text("\n".join(json.dumps(one) for one in lines))
     images = 'images = "images"' if "image" in line else ""
     (folder / "campaign.toml").write_text(
         f'[campaign]\nslug = "{slug}"\ntitle = "Judge"\nkind = "{kind}"\nitems = "items.jsonl"\n{images}\n'
-        f"[settings]\nanswers = 1\ncheck_every = 0\nbatch = {BATCH}\n"
+        f"[settings]\nanswers = 1\ncheck_every = 0\nbatch = {items}\n"
         f"lease_seconds = {lease}\nlongest_lease_seconds = {most}\n"
     )
     server.run("annotate", "create", str(folder / "campaign.toml"))
@@ -115,6 +122,11 @@ class OtherWorker:
     def number_of_items(self) -> int:
         """The number of items that the worker gets now."""
         return len(self._post("next", {})["items"])
+
+    def answer_first(self) -> None:
+        """Answer the first item that the worker holds."""
+        lease = self._post("next", {})["items"][0]["lease"]
+        self._post(f"items/{lease}/answer", {"answer": {"choice": "no"}, "key": "first", "revision": 1})
 
 
 def execute(server: Server, statement: str, *values: object) -> list[Any]:

@@ -119,6 +119,39 @@ def test_from_the_link_to_the_last_answer_without_an_account(campaign: Campaign)
     assert "You have answered 5 items." in page(client, campaign)
 
 
+def test_answers_of_the_batch_can_be_changed_on_a_new_page(campaign: Campaign) -> None:
+    client = enter(campaign)
+    client.post("/annotate/streets/agree/", {"texts": "1"})
+    page(client, campaign)
+    held = Assignment.objects.order_by("place")[1]
+    place = f"/annotate/streets/{held.lease}/answer/"
+    client.post(place, {"caption": "a cart stands in a street"})
+    work = page(client, campaign)
+    assert ">a cart stands in a street</textarea>" in work
+    assert re.findall(r'data-revision="(\d)"', work) == ["0", "1", "0", "0", "0"]
+    assert "1 answered" in work
+    client.post(place, {"caption": "a red cart stands in a street", "revision": "2"})
+    assert ">a red cart stands in a street</textarea>" in page(client, campaign)
+    assert counted(campaign) == 1
+
+
+def test_a_choice_is_shown_on_its_side_again() -> None:
+    campaign = make(answers=1, items=4, batch=4, pay_per_answer="0.25", currency="GBP")
+    client = Client()
+    (token,) = enrollment.invite(None, campaign, 1)
+    client.get(f"/annotate/{campaign.slug}/enter/{token}/")
+    client.post(f"/annotate/{campaign.slug}/agree/", {"texts": "1"})
+    page(client, campaign)
+    for held in Assignment.objects.order_by("place")[:2]:
+        client.post(f"/annotate/{campaign.slug}/{held.lease}/answer/", {"choice": "right"})
+    work = page(client, campaign)
+    pressed = re.findall(r'value="(left|right)" class="option" data-place="\d" aria-pressed="true"', work)
+    assert pressed == ["right", "right"]
+    assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
+    assert "2 answered" in work
+    assert "0.50 GBP" in work
+
+
 def test_what_the_script_sends(campaign: Campaign) -> None:
     client = enter(campaign)
     client.post("/annotate/streets/agree/", {"texts": "1"})

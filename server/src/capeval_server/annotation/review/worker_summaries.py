@@ -57,6 +57,7 @@ class WorkerSummary:
         participation: The worker in the campaign.
         trusted: Whether the worker may fill slots emptied by an exclusion or a rejection.
         counted: Number of the worker's counted answers.
+        late: Number of answers that arrived after the lease of the item and are not counted.
         checks: Passed checks.
         reviews: Accepted answers among the reviewed ones.
         agreement: Answers that agree with the majority of the other answers, if these are not tied.
@@ -73,6 +74,7 @@ class WorkerSummary:
     participation: Participation
     trusted: bool
     counted: int
+    late: int
     checks: Proportion
     reviews: Proportion
     agreement: Proportion
@@ -94,6 +96,7 @@ class _Answer(NamedTuple):
     mirrored: bool
     seconds: float | None
     counts: bool
+    late: bool
 
 
 def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
@@ -143,6 +146,7 @@ def _summarize(
     return WorkerSummary(
         participation=participation,
         counted=sum(one.counts for one in given),
+        late=sum(one.late for one in given),
         checks=checks,
         reviews=Proportion(number=participation.fine - checks.number, of=participation.judged - checks.of),
         left=left,
@@ -169,11 +173,13 @@ def _load_answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
         "item_id",
         "assignment__mirrored",
         "filled_slot",
+        "received",
+        "assignment__lease_until",
         KT("events__seconds"),
         *(KT(f"answer__{question}") for question in questions),
     )
     newest = {row[0]: row[1:] for row in rows.iterator(chunk_size=5000)}
-    for worker, item, mirrored, slot, seconds, *chosen in newest.values():
+    for worker, item, mirrored, slot, received, lease_until, seconds, *chosen in newest.values():
         yield _Answer(
             worker=worker,
             item=item,
@@ -181,6 +187,7 @@ def _load_answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
             mirrored=mirrored,
             seconds=None if seconds is None else float(seconds),
             counts=slot is not None,
+            late=slot is None and received > lease_until,
         )
 
 

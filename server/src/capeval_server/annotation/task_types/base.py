@@ -220,13 +220,26 @@ class TaskType(ABC):
             expected: The expected answer in the campaign's file.
             mirrored: Whether the sides were shown mirrored.
         """
+        chosen = self.find_choices(payload, expected, mirrored=mirrored)
+        return {self.choices[name].label: self.choices[name].labels[value] for name, value in chosen.items()}
+
+    def find_choices(
+        self, payload: Mapping[str, Any], answer: Mapping[str, Any], *, mirrored: bool
+    ) -> dict[str, str]:
+        """Return the choices that a browser would send for a stored answer, by question.
+
+        Args:
+            payload: The item's payload.
+            answer: The answer, as returned by `answer`, or a part of it.
+            mirrored: Whether the sides were shown mirrored.
+        """
         found = {}
         for name, choices in self.choices.items():
-            for value, label in choices.labels.items():
+            for value in choices.labels:
                 raw = {other: next(iter(each.labels)) for other, each in self.choices.items()} | {name: value}
                 stored = self.answer(payload, raw, mirrored=mirrored)
-                if name in expected and stored[name] == expected[name]:
-                    found[choices.label] = label
+                if name in answer and stored[name] == answer[name]:
+                    found[name] = value
         return found
 
 

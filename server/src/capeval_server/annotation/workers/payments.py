@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from pydantic import ValidationError
 
 from capeval.toolkit import escape_row
@@ -20,7 +20,7 @@ from capeval_server.annotation.models import Campaign, Identity, Participation, 
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["PaymentRow", "lines", "payments_csv", "set_rate"]
+__all__ = ["PaymentRow", "lines", "measure_work", "payments_csv", "set_rate"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
 def lines(campaign: Campaign) -> Iterator[PaymentRow]:
     """Yield the payment rows of a campaign, by worker and session in order of arrival."""
     options = get_options(campaign)
-    answers = _load_answers(campaign)
+    answers = _load_answers(Response.objects.filter(item__campaign=campaign))
     workers = campaign.participations.select_related("worker").prefetch_related("sessions")
     identities: dict[int, Identity] = {}
     for identity in Identity.objects.filter(worker__participations__campaign=campaign).order_by("pk"):
@@ -116,10 +116,23 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
             yield _build_row(one, session, identities.get(one.worker_id), within, options)
 
 
-def _load_answers(campaign: Campaign) -> dict[int, list[_Answer]]:
-    """Return the first answers to the items, by participation."""
+def measure_work(participation: Participation) -> tuple[int, str]:
+    """Return the time of a worker in a campaign, in seconds, and the pay at the campaign's rate.
+
+    The pay contains its currency. It is empty without a rate.
+    """
+    options = get_options(participation.campaign)
+    answers = _load_answers(Response.objects.filter(participation=participation)).get(participation.pk, [])
+    pay = ""
+    if options.pay_per_answer and answers:
+        pay = f"{len(answers) * Decimal(options.pay_per_answer)} {options.currency}".strip()
+    return _sum_seconds(answers, options), pay
+
+
+def _load_answers(responses: QuerySet[Response]) -> dict[int, list[_Answer]]:
+    """Return the first answers to items among responses, by participation."""
     verdicts = Review.objects.filter(response__assignment=OuterRef("assignment")).order_by("-pk")
-    rows = Response.objects.filter(item__campaign=campaign, revision=1)
+    rows = responses.filter(revision=1)
     names = ("participation_id", "assignment__batch", "assignment__opened", "received", "verdict")
     found: dict[int, list[_Answer]] = {}
     named = rows.annotate(verdict=Subquery(verdicts.values("verdict")[:1])).order_by("pk")

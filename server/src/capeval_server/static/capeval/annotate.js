@@ -1,13 +1,13 @@
 // The work page: shows one item at a time, and never loses typed text. Text is saved in the browser at once and on
-// the server a moment later. Answers are sent again until the server confirms them. Choices have single-key
-// shortcuts, which can be changed or disabled, and an answer can be undone within its batch.
+// the server a moment later. Answers go to the outbox (outbox.js). After a judgment, the next item is shown at once;
+// a sentence is first checked by the server, if that can be reached. Choices have single-key shortcuts, which can be
+// changed or disabled. Answers can be changed within their batch, and the last one can be undone.
 (() => {
   const work = document.getElementById("work");
   if (!work) return;
   const items = [...work.querySelectorAll(".item")];
   const DRAFT_AFTER = 1000;
   const CHECK_AFTER = 300;
-  const LONGEST_PAUSE = 15000;
   const LONGEST_WAIT = 60000;
   let at = 0;
 
@@ -29,28 +29,86 @@
 
   const finished = document.getElementById("finished");
   const undo = document.getElementById("undo");
+  const waiting = document.getElementById("waiting");
+  const late = document.getElementById("late");
+  const total = document.getElementById("answered");
   const answered = [];
+  // Sentences wait for the server's check, judgments don't.
+  const isWritten = work.querySelector("textarea") !== null;
+  const itemOf = (lease) => items.find((item) => item.dataset.lease === lease);
+  const open = () => items.findIndex((item) => !item.classList.contains("done"));
+  const say = (item, text, bad) => {
+    const outcome = item.querySelector(".outcome");
+    outcome.textContent = text;
+    outcome.classList.toggle("bad", Boolean(bad));
+  };
+  let leaving = false;
+
+  // The next batch is requested once all answers to this one are stored.
+  const leave = () => {
+    leaving = true;
+    if (outbox.isEmpty()) location.assign(work.dataset.next);
+  };
 
   const finish = () => {
-    if (!finished) { location.assign(work.dataset.next); return; }
     work.hidden = true;
     finished.hidden = false;
     finished.focus();
+    if (isWritten) leave();
+  };
+
+  const goBackTo = (item) => {
+    leaving = false;
+    work.hidden = false;
+    finished.hidden = true;
+    show(items.indexOf(item), true);
+  };
+
+  const press = (item, value) => item.querySelectorAll(".option").forEach((option) => {
+    option.setAttribute("aria-pressed", String(option.value === value));
+  });
+
+  const countAnswered = () => {
+    const now = items.filter((item) => item.classList.contains("done") && item.dataset.revision === "0").length;
+    total.textContent = `${Number(total.dataset.answered) + now} answered`;
   };
 
   const takeBack = () => {
     const item = answered.pop();
     if (!item) return;
     item.classList.remove("done");
+    press(item, null);
     item.querySelectorAll("input[type=radio]").forEach((radio) => { radio.checked = false; });
-    item.querySelector(".outcome").textContent = "Your answer is kept until you submit a new one.";
-    work.hidden = false;
-    finished.hidden = true;
+    say(item, outbox.cancel(item.dataset.lease) ? "" : "Your answer is kept until you give a new one.");
     undo.disabled = answered.length === 0;
-    show(items.indexOf(item), true);
+    countAnswered();
+    goBackTo(item);
   };
 
-  const open = () => items.findIndex((item) => !item.classList.contains("done"));
+  const moveOn = (item) => {
+    item.classList.add("done");
+    countAnswered();
+    const next = open();
+    if (next < 0) finish();
+    else show(next, true);
+  };
+
+  // Reports a problem with an answer to an item that may no longer be shown.
+  const report = (item, text) => {
+    if (item && items[at] === item && !work.hidden) { say(item, text, true); return; }
+    const line = document.createElement("li");
+    line.textContent = item ? `${item.getAttribute("aria-label")}: ${text} ` : `An earlier item: ${text} `;
+    if (item) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "plain";
+      button.textContent = "Show the item";
+      button.addEventListener("click", () => { line.remove(); late.hidden = !late.children.length; goBackTo(item); });
+      line.append(button);
+    }
+    late.append(line);
+    late.hidden = false;
+  };
 
   // Without a timeout, a connection that was lost silently, for example while a laptop slept, would be awaited
   // forever. Sending an answer again is safe: it has an idempotency key.
@@ -95,16 +153,12 @@
     const name = `annotate-${item.dataset.lease}`;
     const form = item.querySelector("form.answer");
     const field = form.querySelector("textarea");
-    const outcome = form.querySelector(".outcome");
-    const button = form.querySelector("button");
+    const button = form.querySelector("button:not(.option)") ?? {};
     const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
     const counts = { seconds: 0, keys: 0, pastes: 0, pasted: 0 };
     const began = Date.now();
     let draft = 0;
     let check = 0;
-    let sending = false;
-
-    const say = (text, bad) => { outcome.textContent = text; outcome.classList.toggle("bad", Boolean(bad)); };
 
     // Shows the findings of the rules and, if a rule requires one, the field for the reason to keep the sentence.
     const keep = form.querySelector(".keep");
@@ -146,17 +200,17 @@
         const answer = await look(text).catch(() => null);
         const found = answer?.ok ? await answer.json().catch(() => null) : null;
         if (!found) {
-          say("Invisible characters were not removed: the server can't be reached. Please try again.", true);
+          say(item, "Invisible characters were not removed: the server can't be reached. Please try again.", true);
           return;
         }
         if (found.cleaned === null || field.value !== text) return;
         field.value = found.cleaned;
         field.dispatchEvent(new Event("input"));
-        say("Invisible characters were removed. Please read the sentence again, then submit it.");
+        say(item, "Invisible characters were removed. Please read the sentence again, then submit it.");
         field.focus();
       });
       const earlier = kept.get(name);
-      if (earlier !== null) field.value = earlier;
+      if (earlier !== null && !item.classList.contains("done")) field.value = earlier;
       words(countWords(field.value));
       if (field.value) ask();
       field.addEventListener("keydown", (event) => {
@@ -185,57 +239,54 @@
       });
     }
 
-    const done = (found) => {
-      noteRenewal();
+    item.settle = (found) => {
       kept.remove(name);
       clearTimeout(check);
-      item.classList.add("done");
-      say(found.text);
-      form.querySelector("[name=revision]").value = String(found.revision + 1);
-      if (undo) {
-        answered.push(item);
-        undo.disabled = false;
-      }
-      const next = open();
-      if (next < 0) finish();
-      else show(next, true);
+      button.disabled = false;
+      say(item, found.text);
+      if (found.outcome === "surplus") report(item, found.text);
+      if (isWritten && !item.classList.contains("done")) moveOn(item);
     };
 
-    const send = async (body, pause) => {
-      try {
-        const answer = await post(form.action, body);
-        if (answer.status < 500) {
-          const found = await answer.json().catch(() => null);
-          sending = false;
-          button.disabled = false;
-          if (answer.ok && found) done(found);
-          else if (found) {
-            say(`Not stored: ${found.detail}.`, true);
-            if (found.findings) {
-              tell(found.findings);
-              (keep.hidden ? field : keep.querySelector("input")).focus();
-            }
-          }
-          else say("Not stored: this page is out of date. Your text is saved: please reload the page.", true);
-          return;
-        }
-      } catch { /* No connection: handled below, like server errors. */ }
-      say("Not sent yet: the server can't be reached. Your answer is saved here and will be sent again automatically.", true);
-      setTimeout(() => send(body, Math.min(2 * pause, LONGEST_PAUSE)), pause);
+    item.refuse = (found) => {
+      button.disabled = false;
+      item.classList.remove("done");
+      press(item, null);
+      countAnswered();
+      report(item, `Not stored: ${found.detail}.`);
+      if (!found.findings) return;
+      tell(found.findings);
+      if (items[at] === item) (keep.hidden ? field : keep.querySelector("input")).focus();
     };
 
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (sending) return;
+      if (button.disabled) return;
+      const { submitter } = event;
+      if (submitter?.ariaPressed === "true" && item.classList.contains("done")) { moveOn(item); return; }
       clearTimeout(draft);
-      sending = true;
-      button.disabled = true;
       counts.seconds = Math.round((Date.now() - began) / 1000);
-      const body = new URLSearchParams(new FormData(form));
+      const body = new URLSearchParams(new FormData(form, submitter));
+      body.delete("csrfmiddlewaretoken");
+      body.delete("revision");
       body.set("events", JSON.stringify(counts));
-      say("Sending.");
-      send(body, 1000);
+      if (isWritten) {
+        button.disabled = true;
+        say(item, "Sending.");
+      } else {
+        say(item, "");
+        if (submitter?.classList.contains("option")) press(item, submitter.value);
+        if (!answered.includes(item)) answered.push(item);
+        undo.disabled = false;
+      }
+      outbox.add({ lease: item.dataset.lease, address: form.action, body: body.toString() });
+      if (!isWritten) moveOn(item);
     });
+
+    form.querySelectorAll(".option").forEach((option) => option.addEventListener("click", (event) => {
+      // The second click of a double-click would answer the next item.
+      if (event.detail > 1) event.preventDefault();
+    }));
 
     for (const [kind, step] of [["previous", -1], ["next", 1]]) {
       const turn = item.querySelector(`.${kind}`);
@@ -245,7 +296,53 @@
     }
   };
 
+  const outbox = createOutbox({
+    name: `annotate-outbox-${work.dataset.campaign}`,
+    post: (address, body) => { body.set("csrfmiddlewaretoken", csrfToken); return post(address, body); },
+    stored: new Map(items.map((item) => [item.dataset.lease, Number(item.dataset.revision)])),
+    onStored: (entry, found) => {
+      noteRenewal();
+      const item = itemOf(entry.lease);
+      if (item) item.settle(found);
+      else if (found.outcome === "surplus") report(null, found.text);
+      if (leaving && outbox.isEmpty()) location.assign(work.dataset.next);
+    },
+    onRefused: (entry, found) => {
+      const item = itemOf(entry.lease);
+      if (!found) waiting.textContent = "This page is out of date. Your answers are saved: please reload the page.";
+      else if (item) item.refuse(found);
+      else report(null, `Not stored: ${found.detail}.`);
+    },
+    onWaiting: (entries) => {
+      const count = entries.length;
+      if (!count) { waiting.textContent = ""; return; }
+      const what = count === 1 ? "Your answer is saved here and will be sent" : `${count} answers are saved here and will be sent`;
+      waiting.textContent = `Not sent yet: the server can't be reached. ${what} again automatically.`;
+      for (const { lease } of isWritten ? entries : []) {
+        const item = itemOf(lease);
+        if (!item || item.classList.contains("done")) continue;
+        item.querySelector("form.answer button").disabled = false;
+        say(item, "");
+        moveOn(item);
+      }
+    },
+  });
+
   items.forEach(setUp);
+  for (const item of items) {
+    const entry = outbox.get(item.dataset.lease);
+    if (!entry) continue;
+    item.classList.add("done");
+    for (const [field, value] of new URLSearchParams(entry.body)) {
+      press(item, value);
+      const text = item.querySelector(`textarea[name="${field}"]`);
+      if (text) text.value = value;
+      const radio = [...item.querySelectorAll(`input[type=radio][name="${field}"]`)].find((each) => each.value === value);
+      if (radio) radio.checked = true;
+    }
+  }
+  outbox.send();
+  finished.querySelector("a").addEventListener("click", (event) => { event.preventDefault(); leave(); });
   if (undo) {
     undo.hidden = false;
     undo.addEventListener("click", takeBack);
@@ -263,26 +360,26 @@
         fields.forEach((field, place) => { field.value = earlier.keys[place] || ""; });
       }
     } catch { /* The stored keys are invalid: keep the defaults. */ }
+    const hint = () => document.querySelectorAll(".option kbd").forEach((key) => {
+      key.textContent = fields[Number(key.closest(".option").dataset.place)].value;
+      key.hidden = !switched.checked || !key.textContent;
+    });
+    hint();
     const keep = () => kept.set(
       keysKept, JSON.stringify({ on: switched.checked, keys: fields.map((field) => field.value) }),
     );
-    [switched, ...fields].forEach((field) => field.addEventListener("change", keep));
+    [switched, ...fields].forEach((field) => field.addEventListener("change", () => { keep(); hint(); }));
   }
 
   const byKey = (event) => {
     if (!switched?.checked || event.repeat || event.shiftKey || event.isComposing) return;
-    if (event.target.closest("input, textarea, select, button, a, summary")) return;
+    if (event.target.closest("input, textarea, select, button:not(.option), a, summary")) return;
     const place = fields.findIndex((field) => field.value && field.value.toLowerCase() === event.key.toLowerCase());
     if (place < 0) return;
     event.preventDefault();
     if (place === fields.length - 1) takeBack();
-    else if (work.hidden) location.assign(work.dataset.next);
-    else {
-      const radio = items[at].querySelector(`input[type=radio][data-place="${place}"]`);
-      if (items[at].classList.contains("done")) return;
-      radio.checked = true;
-      radio.form.requestSubmit();
-    }
+    else if (work.hidden) leave();
+    else items[at].querySelector(`.option[data-place="${place}"]`)?.click();
   };
 
   document.addEventListener("keydown", (event) => {
@@ -293,6 +390,9 @@
     event.preventDefault();
     show(at + step, true);
   });
-  show(0, false);
-  if (switched) items[0].focus({ preventScroll: true });
+  const first = open();
+  if (first < 0) finish();
+  else show(first, false);
+  // The first item has the focus, so that its keys work; the field of a sentence is ready for typing.
+  if (first >= 0) (items[first].querySelector("textarea") ?? items[first]).focus({ preventScroll: true });
 })();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from capeval_server.annotation.task_types import TaskType
@@ -15,11 +16,18 @@ _KEYS = {2: "fj", 3: "fgj", 5: "asdfg"}
 _UNDO = "h"
 
 
-def build_questions(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
+def build_questions(
+    task: TaskType, shown: Mapping[str, Any], chosen: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return the sentences and the questions of an item.
 
     If the choices are sides, their sentences are part of the choices. Other sentences are shown above the
     questions.
+
+    Args:
+        task: The task type.
+        shown: The data of the item that the worker may see.
+        chosen: The choices of an earlier answer, by question.
     """
     chosen_by_side = {
         value for choices in task.choices.values() for value in choices.labels if value in SIDES
@@ -30,6 +38,7 @@ def build_questions(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
         for part, text in shown.items()
         if part not in chosen_by_side
     ]
+    keys = [row["key"] for row in keys_of(task)]
     questions = [
         {
             "name": name,
@@ -38,8 +47,14 @@ def build_questions(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
             "numbered": not all(value == label for value, label in choices.labels.items())
             and all(value.isdecimal() for value in choices.labels),
             "choices": [
-                {"value": value, "label": label, "text": shown.get(value, "") if value in SIDES else ""}
-                for value, label in choices.labels.items()
+                {
+                    "value": value,
+                    "label": label,
+                    "text": shown.get(value, "") if value in SIDES else "",
+                    "chosen": chosen.get(name) == value,
+                    "key": keys[place] if keys else "",
+                }
+                for place, (value, label) in enumerate(choices.labels.items())
             ],
         }
         for name, choices in task.choices.items()

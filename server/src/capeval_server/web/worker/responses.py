@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.files.storage import default_storage
+from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -17,12 +18,20 @@ from django.views.decorators.http import require_GET, require_POST
 from capeval.errors import CapevalError
 from capeval_server.annotation.core.digests import compute_digest
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
+from capeval_server.annotation.models import (
+    LONGEST_NOTE,
+    Assignment,
+    Draft,
+    Image,
+    Participation,
+    Report,
+    Response,
+)
 from capeval_server.annotation.responses import assignment, content_warnings, submit
 from capeval_server.annotation.task_types import task_named, task_of
 from capeval_server.annotation.text_rules import rules, validation
 from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
-from capeval_server.annotation.workers import enrollment, panels, training
+from capeval_server.annotation.workers import enrollment, panels, payments, training
 from capeval_server.core.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
@@ -68,7 +77,8 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
             "others": enrollment.list_other_campaigns(participation),
         }
         return render(request, "web/worker/nothing.html", shown)
-    number = participation.assignments.filter(batch=work.assignments[0].batch).count()
+    batch = participation.assignments.filter(batch=work.assignments[0].batch)
+    answered = _list_answered(batch)
     # All items of a batch are of one task type: campaign items, or one part of the training.
     task, trains = (
         task_of(work.assignments[0].item, participation.campaign),
@@ -83,15 +93,21 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         rules.prepare()
     drafts = Draft.objects.filter(assignment__in=work.assignments)
     typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
-    images = Image.objects.in_bulk([held.item.image_id for held in work.assignments if held.item.image_id])
+    rows = sorted([*work.assignments, *answered], key=lambda held: held.place)
+    images = Image.objects.in_bulk([held.item.image_id for held in rows if held.item.image_id])
+    seconds, pay = payments.measure_work(participation)
     shown = {
         "campaign": participation.campaign,
         "title": title,
         "instructions": to_html(rest),
         "items": [
-            _build_item(participation, held, images, typed.get(held.pk, "")) for held in work.assignments
+            _build_item(participation, held, images, typed.get(held.pk, ""), answered.get(held))
+            for held in rows
         ],
-        "number": number,
+        "number": batch.count(),
+        "answered": participation.answered,
+        "minutes": round(seconds / 60),
+        "pay": pay,
         "options": get_options(participation.campaign),
         "training": trains and not task.written,
         "practice": trains and task.written,
@@ -116,19 +132,36 @@ def _must_agree_again(participation: Participation) -> bool:
     return begun and not enrollment.has_agreed(participation)
 
 
+def _list_answered(batch: QuerySet[Assignment]) -> dict[Assignment, Response]:
+    """Return the answered assignments of a batch, which can be revised, with their newest answers."""
+    newest: dict[Assignment, Response] = {}
+    rows = Response.objects.filter(assignment__in=batch.filter(state=Assignment.State.SUBMITTED), redacted="")
+    for row in rows.select_related("assignment__item").order_by("revision"):
+        newest[row.assignment] = row
+    return newest
+
+
 def _build_item(
-    participation: Participation, held: Assignment, images: Mapping[int, Image], typed: str
+    participation: Participation,
+    held: Assignment,
+    images: Mapping[int, Image],
+    typed: str,
+    answered: Response | None,
 ) -> dict[str, Any]:
-    task = task_of(held.item, participation.campaign)
-    shown = task.shown(held.item.payload, mirrored=held.mirrored)
+    task, payload = task_of(held.item, participation.campaign), held.item.payload
+    shown = task.shown(payload, mirrored=held.mirrored)
+    chosen = task.find_choices(payload, answered.answer, mirrored=held.mirrored) if answered else {}
+    if answered and task.written:
+        typed = answered.answer[task.written]
     return {
         "lease": held.lease,
         "place": held.place,
         "image": picture_of(images[held.item.image_id]) if held.item.image_id else None,
         "typed": typed,
         "has_invisible": bool(find_invisible(typed)),
+        "revision": answered.revision if answered else 0,
         **shown,
-        **(build_questions(task, shown) if task.choices else {}),
+        **(build_questions(task, shown, chosen) if task.choices else {}),
     }
 
 
