@@ -39,6 +39,7 @@ FORMS: dict[str, dict[str, str]] = {
     "apply": {},
     "apply_new": {},
     "campaigns_act": {},
+    "judge_create": {},
     "delete": {"name": "small"},
     "final": {"confirm": "on"},
     "mark": {"mark": "hidden", "reason": "r"},
