@@ -245,10 +245,20 @@
       button.disabled = false;
       say(item, found.text);
       if (found.outcome === "surplus") report(item, found.text);
-      if (isWritten && !item.classList.contains("done")) moveOn(item);
+      item.moveOn();
+    };
+
+    // After a sentence was sent, the next item appears once the server has answered or can't be reached.
+    let isAwaited = false;
+    item.moveOn = () => {
+      if (!isAwaited) return;
+      isAwaited = false;
+      button.disabled = false;
+      moveOn(item);
     };
 
     item.refuse = (found) => {
+      isAwaited = false;
       button.disabled = false;
       item.classList.remove("done");
       press(item, null);
@@ -271,6 +281,7 @@
       body.delete("revision");
       body.set("events", JSON.stringify(counts));
       if (isWritten) {
+        isAwaited = true;
         button.disabled = true;
         say(item, "Sending.");
       } else {
@@ -318,13 +329,7 @@
       if (!count) { waiting.textContent = ""; return; }
       const what = count === 1 ? "Your answer is saved here and will be sent" : `${count} answers are saved here and will be sent`;
       waiting.textContent = `Not sent yet: the server can't be reached. ${what} again automatically.`;
-      for (const { lease } of isWritten ? entries : []) {
-        const item = itemOf(lease);
-        if (!item || item.classList.contains("done")) continue;
-        item.querySelector("form.answer button").disabled = false;
-        say(item, "");
-        moveOn(item);
-      }
+      for (const { lease } of entries) itemOf(lease)?.moveOn();
     },
   });
 

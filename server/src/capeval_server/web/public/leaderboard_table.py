@@ -197,13 +197,12 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
 
 
 def _list_reported_names(board: Leaderboard) -> list[str]:
-    """Return the headings of scores reported elsewhere, which are on all images only."""
-    question = board.question
-    sets = {column.references for column in question.score_columns}
-    names = [
-        f"{column.name} ({column.references})" if len(sets) > 1 and column.references else column.name
-        for column in _list_reported_columns(board)
-    ]
+    """Return the headings of scores reported elsewhere: name, subset, and reference set if there are several."""
+    sets = {column.references for column in board.question.score_columns}
+    names = []
+    for column in _list_reported_columns(board):
+        name = f"{column.name}, {column.subset}" if column.subset else column.name
+        names.append(f"{name} ({column.references})" if len(sets) > 1 and column.references else name)
     return [*names, *board.reported_only]
 
 
