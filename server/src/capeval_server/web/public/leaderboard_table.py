@@ -197,7 +197,7 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
 
 
 def _list_reported_names(board: Leaderboard) -> list[str]:
-    """Return the headings of scores reported elsewhere: name, subset, and reference set if there are several."""
+    """Return the headings of scores reported elsewhere."""
     sets = {column.references for column in board.question.score_columns}
     names = []
     for column in _list_reported_columns(board):
