@@ -1,4 +1,4 @@
-"""The worker's page: what is in view, and answers that are given faster than they can be sent."""
+"""The work page: its layout, and answers that wait in the browser."""
 
 from __future__ import annotations
 

@@ -748,7 +748,7 @@ def test_signing_up_hashes_a_password_whether_the_address_is_known_or_not(
     assert len(mailoutbox) == 2
 
 
-def test_a_token_has_its_scope(signed_in: Client) -> None:
+def test_a_token_has_its_scope(signed_in: Client, challenge: Challenge) -> None:
     text = make_token(signed_in, scope="read")
     assert _asks(text) == 200
     client = Client(headers={"Authorization": f"Bearer {text}"})

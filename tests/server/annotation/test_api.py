@@ -220,7 +220,7 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE.replace("answers = 2", 'kind = "m1"'), ITEMS, "settings.kind: Extra inputs"),
         ("settings = 3\n" + FILE.split("[settings]")[0], ITEMS, "settings must be a table (got 3)"),
         (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: String should match"),
-        (FILE + "[more]\n", ITEMS, "unknown part 'more' (allowed: campaign, settings, rules)"),
+        (FILE + "[more]\n", ITEMS, "unknown part 'more' (allowed: campaign, settings, rules, systems)"),
         ("[campaign", ITEMS, "campaign.toml must be TOML in UTF-8"),
         (FILE.replace('title = "Which sentence is closer?"', ""), ITEMS, "campaign.title: Field required"),
         (FILE.replace("items.jsonl", "none.jsonl"), ITEMS, "missing file 'none.jsonl'"),

@@ -219,6 +219,6 @@ def test_the_definition_says_which_fields_are_shown(tmp_path: Any) -> None:
     path = write_challenge(tmp_path / "two")
     path.write_text(path.read_text().replace('{ name = "url" }', '{ name = "url", shown = false }'))
     challenge = import_challenge(path)
-    assert challenge.fields[1] == {"name": "url", "required": False, "shown": False}
+    assert challenge.fields[1] == {"name": "url", "shown": False}
     assert "shown = false" in to_toml(challenge)
     assert "url (not shown)" in state_of(challenge)["challenge.fields"]

@@ -42,4 +42,6 @@ def test_account_pages_are_never_stored() -> None:
 def test_public_pages_have_no_such_header(ann: Participant) -> None:
     for path in ("/", "/small/", "/api/challenges"):
         assert "Cache-Control" not in Client().get(path), path
-    assert "max-age" in ann.client.get("/static/capeval/site.css")["Cache-Control"]
+    sent = ann.client.get("/static/capeval/site.css")
+    assert "max-age" in sent["Cache-Control"]
+    sent.close()

@@ -86,4 +86,4 @@ def test_the_page_is_well_made(phase: Phase) -> None:
 def test_scores_without_resamples_are_left_out(phase: Phase) -> None:
     one, other = stand("a", 0.9, samples=around(0.9)), stand("b", 0.5)
     html = Client().get(f"/submissions/{one.pk}/compare/?with={other.pk}").content.decode()
-    assert "no score in common" in html
+    assert "These two submissions have no common scores" in html

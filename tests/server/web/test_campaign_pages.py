@@ -749,7 +749,7 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
     assert "Create the challenge words?" in shown
     staff.do("/new/apply/", **hidden_fields(shown))
     made = Challenge.objects.get(slug="words")
-    assert {entry.name for entry in ReferenceSet.objects.filter(split__challenge=made)} == {"references"}
+    assert {entry.name for entry in ReferenceSet.objects.filter(split__challenge=made)} == {"c2"}
     # The next release is the next version of its references.
     place = f"{ROOT}releases/2.0/references/"
     see(staff, place)
@@ -765,8 +765,8 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
     shown = staff.do(
         f"{ROOT}releases/3.0/references/", 200, split="val", references=str(entry.pk)
     ).content.decode()
-    assert "Publish version 2 of references?" in shown
-    staff.do("/words/organize/references/val/references/publish/", **hidden_fields(shown))
+    assert "Publish version 2 of c2?" in shown
+    staff.do("/words/organize/references/val/c2/publish/", **hidden_fields(shown))
     entry.refresh_from_db()
     assert entry.version == 2
     wrong = ReferenceSet.objects.get(split__challenge__slug="small", name="c2")

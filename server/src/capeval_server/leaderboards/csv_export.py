@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from typing import get_type_hints
+from dataclasses import astuple, fields
 
 from capeval.toolkit import escape_row
 from capeval_server.leaderboards.columns import COLUMNS
@@ -15,7 +15,7 @@ from capeval_server.leaderboards.judgments import JudgmentDetails
 __all__ = ["to_csv"]
 
 # Columns of each human judgment, after its interval.
-_DETAILS = tuple(get_type_hints(JudgmentDetails))
+_DETAILS = tuple(field.name for field in fields(JudgmentDetails))
 
 
 def to_csv(board: Leaderboard) -> str:
@@ -62,9 +62,9 @@ def to_csv(board: Leaderboard) -> str:
     return out.getvalue()
 
 
-def _list_details(row: LeaderboardEntry, name: str) -> list[float | None]:
+def _list_details(row: LeaderboardEntry, name: str) -> tuple[float | None, ...]:
     found = row.judgments.get(name)
-    return [None] * len(_DETAILS) if found is None else [found[detail] for detail in _DETAILS]  # type: ignore[literal-required]
+    return (None,) * len(_DETAILS) if found is None else astuple(found)
 
 
 def _format_numbers(
@@ -77,5 +77,5 @@ def _format_numbers(
     ]
 
 
-def _format_number(value: object) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else repr(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval_server.leaderboards.entries import JudgmentSource, LeaderboardEntry
@@ -56,11 +56,5 @@ def add_judgments(question: LeaderboardQuery, row: LeaderboardEntry) -> Leaderbo
 
 
 def _describe(score: HumanScore) -> JudgmentDetails:
-    return {
-        "images": score.images,
-        "votes": score.votes,
-        "workers": score.workers,
-        "alpha": score.alpha,
-        "alpha_low": score.alpha_low,
-        "alpha_high": score.alpha_high,
-    }
+    names = [field.name for field in fields(JudgmentDetails)]
+    return JudgmentDetails(**{name: getattr(score, name) for name in names})

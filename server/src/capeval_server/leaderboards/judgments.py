@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from typing_extensions import TypedDict
-
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval.studies.judging import HUMAN
 from capeval_server.challenges.models import Challenge
@@ -20,8 +18,9 @@ from capeval_server.challenges.models import Challenge
 __all__ = ["HumanScoreColumn", "JudgmentDetails", "list_judgments", "register_judgments"]
 
 
-class JudgmentDetails(TypedDict):
-    """Number of answers behind a human score, and their agreement."""
+@dataclass(frozen=True, kw_only=True)
+class JudgmentDetails:
+    """Number of answers behind a human score, and their agreement: Krippendorff's alpha with its interval."""
 
     images: int
     votes: int
