@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -102,9 +103,7 @@ def _new_campaign(story: Story) -> Any:
         for path in sorted((folder / "images").iterdir()):
             archive.writestr(path.name, path.read_bytes())
     address = "/new/campaign/from/pairwise/"
-    begun = story.people["olga"].client.get(address).context["form"]
-    given = {field.html_name: field.value() for field in begun}
-    values = {name: value for name, value in given.items() if value is not None and value is not False}
+    values = _get_form(story.people["olga"], address)
     changes = {
         "challenge": "small",
         "title": "New",
@@ -113,6 +112,21 @@ def _new_campaign(story: Story) -> Any:
         "pictures": _make_file("pictures.zip", pictures.getvalue()),
     }
     return _post(story.people["olga"], address, **values | changes)
+
+
+@_visit
+def _judge_leaderboard(story: Story) -> Any:
+    address = "/small/organize/campaigns/judge/"
+    values = _get_form(story.people["olga"], f"{address}?phase=open")
+    return _post(story.people["olga"], address, **values | {"phase": "open", "kinds": "m5", "images": 2})
+
+
+@_visit
+def _unreleased_data(_: Story) -> Any:
+    from capeval_server.challenges.models import Challenge
+
+    Challenge.objects.filter(slug="small").update(data_released=datetime(2036, 1, 1, tzinfo=UTC))
+    return Person("visitor").client.get("/small/kit.zip")
 
 
 @_visit
@@ -172,6 +186,12 @@ def _page_fails(_: Story) -> Any:
 def _fail(error: Exception) -> Any:
     with patch("django.shortcuts.loader.render_to_string", side_effect=error):
         return Person("visitor").client.get("/")
+
+
+def _get_form(person: Person, path: str) -> dict[str, Any]:
+    """Return the initial values of the form on a page."""
+    given = {field.html_name: field.value() for field in person.client.get(path).context["form"]}
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 def _post(person: Person, path: str, **form: Any) -> Any:
