@@ -81,7 +81,14 @@ def _render_json(board: Leaderboard) -> bytes:
     """
     answer = schemas.LeaderboardAnswer.model_validate(replace(board, rows=[], reported=[])).model_dump()
     names = list(schemas.LeaderboardRow.model_fields)
-    answer["rows"] = [{**{name: getattr(row, name) for name in names}, **row.extra} for row in board.rows]
+    answer["rows"] = [
+        {
+            **{name: getattr(row, name) for name in names},
+            "judgments": {label: vars(details) for label, details in row.judgments.items()},
+            **row.extra,
+        }
+        for row in board.rows
+    ]
     answer["reported"] = [vars(entry) for entry in board.reported]
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
 

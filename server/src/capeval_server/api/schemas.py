@@ -22,6 +22,7 @@ from capeval_server.leaderboards.entries import (
     LeaderboardEntry,
     MetricAgreement,
 )
+from capeval_server.leaderboards.judgments import JudgmentDetails
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.models import Result
 from capeval_server.submissions.quotas.limits import Quota
@@ -427,6 +428,11 @@ class LeaderboardParameters(Schema):
     layout: Literal["", "scores", "subsets", "both", "chosen"] = ""
     page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
+
+
+@derived_from(JudgmentDetails)
+class JudgmentDetailsAnswer(Schema):
+    """Number of answers behind a human judgment, and their agreement."""
 
 
 @derived_from(LeaderboardEntry, without=("extra",))

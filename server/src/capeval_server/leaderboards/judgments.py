@@ -20,7 +20,16 @@ __all__ = ["HumanScoreColumn", "JudgmentDetails", "list_judgments", "register_ju
 
 @dataclass(frozen=True, kw_only=True)
 class JudgmentDetails:
-    """Number of answers behind a human score, and their agreement: Krippendorff's alpha with its interval."""
+    """Number of answers behind a human score, and their agreement.
+
+    Attributes:
+        images: Number of judged images.
+        votes: Number of answers.
+        workers: Number of people, if it is known.
+        alpha: Krippendorff's alpha, or None if it is undefined.
+        alpha_low: Lower end of its 95% interval.
+        alpha_high: Upper end of the interval.
+    """
 
     images: int
     votes: int
