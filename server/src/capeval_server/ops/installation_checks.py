@@ -106,7 +106,8 @@ def _check_settings() -> Iterator[InstallationCheckResult]:
 def _check_pages() -> Iterator[InstallationCheckResult]:
     """Import every module and compile every template of the server, as pages do when they are shown."""
     broken = []
-    for name in (*_list_modules(), *_list_requirements()):
+    # Required packages come first: a missing one explains why modules can't be loaded.
+    for name in (*_list_requirements(), *_list_modules()):
         broken += _find_error(name, partial(import_module, name))
     folder = Path(capeval_server.__file__).parent / "templates"
     templates = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
