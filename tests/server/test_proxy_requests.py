@@ -79,8 +79,8 @@ def test_other_hosts_get_nothing_of_the_site(fresh: Server, name: str) -> None:
             answer = client.get(path, headers={"X-Forwarded-Host": "evil.example"})
             assert answer.status_code == 200
             assert "evil.example" not in answer.text
-        # The port without TLS leads to the site only. Caddy leads to the requested host, which only the sender
-        # of the header sees.
+        # The port without TLS leads to the site only. Caddy leads to the requested host, which only the
+        # sender of the header sees.
         with httpx.Client(timeout=PATIENCE) as plain:
             answer = plain.get(f"http://localhost:{proxy.plain}/jobs/", headers={"Host": "evil.example"})
         assert not answer.content
