@@ -145,7 +145,7 @@ def test_the_cause_is_named_and_no_password(
     assert cause in line
     assert f": {fix} " in line
     assert password not in done.stdout + done.stderr
-    # The server waits for its database, and says why.
+    # The server waits for its database, and reports the cause.
     fresh.start(processes=1)
     fresh.wait_for_log("capeval: warning: the database can't be used .*; waiting for it")
     assert cause in fresh.log

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
+from django.utils import timezone
 
 from capeval_server.annotation.models import Campaign
 from capeval_server.audit.models import Action, Export
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.commands.challenges import delete
+from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.deletion import delete_challenge
 from capeval_server.hosting.services.description import state_of
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Job
@@ -101,7 +104,15 @@ def test_a_waiting_submission_is_deleted_with_its_job(
     assert Job.objects.filter(subject=str(submission.pk)).exists()
     delete("small", tmp_path / "all.zip", confirm="small")
     assert not Job.objects.filter(subject=str(submission.pk)).exists()
-    assert not worker.work_once() or not Submission.objects.exists()
+    assert not Submission.objects.exists()
+
+
+def test_a_submission_during_the_export_is_kept(ann: Participant, challenge: Challenge) -> None:
+    began = timezone.now()
+    ann.submitted()
+    with pytest.raises(ConflictError, match="it changed during the export"):
+        delete_challenge(None, challenge, "small", exported=began)
+    assert Submission.objects.filter(team__isnull=False).exists()
 
 
 def test_the_command_writes_everything_first(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from capeval_server.api.path_parameters import Slug, UserName
 from capeval_server.challenges.models import Challenge, Split
 from capeval_server.challenges.selectors.access import get_phase
 from capeval_server.challenges.services.image_lists import get_images
-from capeval_server.challenges.services.links import has_link
+from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError
+from capeval_server.http.link_keys import get_keys
 from capeval_server.submissions.quotas import limits
 from capeval_server.teams.models import Team
 from capeval_server.teams.services import enrollment, membership
@@ -100,7 +101,8 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
     if choice.code is not None:
         joined = enrollment.join(user, found, choice.code)
     else:
-        joined = enrollment.make_team(user, found, choice.name or "", invited=has_link(request, found))
+        is_invited = has_key(found, get_keys(request, found.pk))
+        joined = enrollment.make_team(user, found, choice.name or "", invited=is_invited)
     return Status(201, _serialize_team(joined))
 
 

@@ -42,8 +42,8 @@ class JudgingChoices(Schema):
     references: str = ""
     images: Annotated[int, Field(ge=2, le=100_000)] = 100
     answers: Annotated[int, Field(ge=1, le=1000)] | None = None
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,30}$")] = ""
-    title: Annotated[str, Field(max_length=120)] = ""
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$", max_length=judging.LONGEST_NAME)] = ""
+    title: Annotated[str, Field(max_length=judging.LONGEST_TITLE)] = ""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     hourly: Annotated[float, Field(gt=0, le=1e6)] = 12.0
     preview: bool = False
@@ -98,8 +98,8 @@ def judge(
         references=build_query(phase, split=split, references=references).reference_set,
         submissions=wanted.submissions or [one.pk for one in judging.list_judgeable(phase)],
         kinds=judging.check_kinds(wanted.kinds),
-        name=wanted.name or phase.name[:30],
-        title=wanted.title or f"{challenge.title}, {phase.name}"[:120],
+        name=wanted.name or judging.default_name(phase),
+        title=wanted.title or judging.default_title(phase),
         images=wanted.images,
         answers=wanted.answers,
         seed=wanted.seed,

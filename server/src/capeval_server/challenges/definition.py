@@ -110,7 +110,7 @@ class ChallengeSettings(_Part):
     fields: list[FieldDefinition] = []
     approval: bool = False
     visibility: Literal["draft", "unlisted", "public", "archived"] = "public"
-    # Who can join: people with the secret link or a team's code, with an address of one of these domains.
+    # Conditions of joining: the secret link or a team's code, and an email address of one of the domains.
     invitation_only: bool = False
     email_domains: list[Annotated[str, Field(pattern=_DOMAIN, max_length=253)]] = []
     team_size: Annotated[int, Field(ge=1, le=MOST_MEMBERS)] | None = None

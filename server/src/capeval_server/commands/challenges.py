@@ -13,7 +13,7 @@ from capeval.toolkit.command_line import Argument, Option
 from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
-    from capeval_server.challenges.models import Challenge
+    from capeval_server.challenges.models import Challenge, Phase
     from capeval_server.hosting.services.definition_files import DefinitionPreview
 
 __all__ = [
@@ -132,8 +132,10 @@ def delete(
 ) -> None:
     """Export a challenge completely, with its references, and then delete it. This cannot be undone."""
     set_up()
+    from django.utils import timezone
+
     from capeval_server.core.errors import ConflictError
-    from capeval_server.hosting.services.deletion import delete_challenge
+    from capeval_server.hosting.services.deletion import delete_challenge, list_campaigns
     from capeval_server.hosting.services.export_archive import export as write
 
     challenge = _get_challenge(slug)
@@ -141,11 +143,12 @@ def delete(
         raise OptionError(f"'--confirm' must be {slug!r} (got {confirm!r})")
     if path.exists():
         raise OptionError(f"'FILE' must not exist (got {str(path)!r})")
-    if challenge.campaigns.exists():
-        raise ConflictError(f"campaigns belong to challenge {slug!r}: it can't be deleted")
+    if obstacle := list_campaigns(challenge):
+        raise ConflictError(f"the challenge can't be deleted: {obstacle}")
+    began = timezone.now()
     with atomic_write(path) as file:
         write(challenge, file, complete=True)
-    delete_challenge(None, challenge, confirm, is_exported=True)
+    delete_challenge(None, challenge, confirm, exported=began)
     print(f"{slug}: deleted; its content is in {path}")
 
 
@@ -244,10 +247,7 @@ def final(
     set_up()
     from capeval_server.hosting.services.final_results import make_final
 
-    found = _get_challenge(slug).phases.select_related("challenge").filter(name=phase).first()
-    if found is None:
-        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
-    make_final(None, found)
+    make_final(None, _get_phase(slug, phase))
     print(f"{phase}: the results are final")
 
 
@@ -259,10 +259,7 @@ def publish(
     set_up()
     from capeval_server.hosting.services import final_results
 
-    found = _get_challenge(slug).phases.select_related("challenge").filter(name=phase).first()
-    if found is None:
-        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
-    final_results.publish(None, found)
+    final_results.publish(None, _get_phase(slug, phase))
     print(f"{phase}: the results are published")
 
 
@@ -302,4 +299,11 @@ def _get_challenge(slug: str) -> Challenge:
     found = Challenges.objects.filter(slug=slug).first()
     if found is None:
         raise OptionError(f"'CHALLENGE' must be the name of a challenge (got {slug!r})")
+    return found
+
+
+def _get_phase(slug: str, name: str) -> Phase:
+    found = _get_challenge(slug).phases.select_related("challenge").filter(name=name).first()
+    if found is None:
+        raise OptionError(f"'PHASE' must be a phase of {slug} (got {name!r})")
     return found

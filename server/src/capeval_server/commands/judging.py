@@ -16,7 +16,9 @@ __all__ = ["leaderboard"]
 def leaderboard(
     place: Annotated[str, Argument(metavar="CHALLENGE/PHASE", help="Phase of the submissions.")],
     kinds: Annotated[list[str], Argument(metavar="KIND", help="Task types, such as m1 m2 pairwise.")],
-    name: Annotated[str, Option(help="Beginning of the names of the campaigns.", show_default="PHASE")] = "",
+    name: Annotated[
+        str, Option(help="Beginning of the names of the campaigns.", show_default="CHALLENGE-judged")
+    ] = "",
     references: Annotated[
         str, Option(help="SPLIT/REFERENCES with the human captions.", show_default="the main leaderboard")
     ] = "",
@@ -28,7 +30,7 @@ def leaderboard(
         int | None, Option(min=1, help="Answers per item.", show_default="of the task type")
     ] = None,
     pictures: Annotated[
-        Path | None, Option(help="Folder of the images, whose file names end in the image id.")
+        Path | None, Option(help="Folder of the images. File names end in the image id, such as 42.jpg.")
     ] = None,
     hourly: Annotated[float, Option(help="Pay per hour, for the forecast.")] = 12.0,
     workers: Annotated[int, Option(min=0, help="Number of links to create, each for all campaigns.")] = 0,
@@ -40,6 +42,8 @@ def leaderboard(
     Items have the submissions, the human baseline (Human) and captions of other images (Random).
     """
     set_up()
+    from django.conf import settings
+
     from capeval_server.annotation.campaigns import leaderboard_judging as judging
     from capeval_server.annotation.campaigns.judging_forecast import forecast_judging
     from capeval_server.annotation.workers.enrollment import invite_to_all
@@ -63,8 +67,8 @@ def leaderboard(
         if submission
         else [one.pk for one in judging.list_judgeable(phase)],
         kinds=judging.check_kinds(kinds),
-        name=name or phase.name,
-        title=f"{phase.challenge.title}, {phase.name}",
+        name=name or judging.default_name(phase),
+        title=judging.default_title(phase),
         images=images,
         answers=answers,
         seed=seed,
@@ -86,7 +90,7 @@ def leaderboard(
         print(f"{campaign.slug}: created as a draft; items: {campaign.items.count()}")
     if workers:
         for token in invite_to_all(None, made, workers):
-            print(f"/annotate/{made[0].slug}/enter/{token}/")
+            print(f"{settings.ADDRESS}/annotate/{made[0].slug}/enter/{token}/")
 
 
 def _parse_id(text: str) -> UUID:

@@ -22,7 +22,7 @@ PASSING: dict[type[Exception], str] = {
     # The connection broke during use.
     InterfaceError: "the database does not answer at the moment",
 }
-# What to check after a failed connection, by the message of PostgreSQL or its client.
+# Advice after a failed connection, by patterns of messages of PostgreSQL and its client.
 _FIXES = (
     ("SSL|certificate", "check sslmode and the certificates in CAPEVAL_SERVER_DATABASE"),
     ("authentication failed|no password supplied", "check the user and password in CAPEVAL_SERVER_DATABASE"),

@@ -84,7 +84,7 @@ class LeaderboardQuery:
         layout: The selection of columns.
         split_names: The names of the phase's splits in order; empty in queries without a choice.
         declared: Names and values of declared fields that select rows.
-        other_versions: The versions of the split's other reference sets whose scores are also columns.
+        other_versions: Versions of other reference sets of the split, for more columns of scores.
     """
 
     phase: Phase

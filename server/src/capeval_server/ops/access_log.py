@@ -36,7 +36,7 @@ class AccessLogMiddleware:
             seconds = time.perf_counter() - began
             metrics.count(request, answer.status_code, seconds)
             if settings.ACCESS_LOG:
-                # The route instead of the path, whose parameters may be secrets.
+                # The route instead of the path: parameters in paths may be secrets.
                 address = request.META.get("REMOTE_ADDR", "")
                 _log_response(request.method, route_of(request), answer.status_code, seconds, address)
         answer["X-Request-ID"] = name

@@ -19,8 +19,9 @@ from django.utils import timezone
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import is_organizer
-from capeval_server.challenges.services.links import has_link
+from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError
+from capeval_server.http.link_keys import get_keys
 from capeval_server.teams.services.enrollment import membership_of
 
 __all__ = ["ChallengeAccessMiddleware"]
@@ -107,7 +108,7 @@ def _may_see(
     if challenge.visibility == Challenge.Visibility.DRAFT:
         return False
     is_member = isinstance(user, User) and membership_of(user, challenge) is not None
-    return is_member or has_link(request, challenge)
+    return is_member or has_key(challenge, get_keys(request, challenge.pk))
 
 
 def _refuse(*, is_api: bool) -> HttpResponse:

@@ -94,7 +94,7 @@ def _print_help(context: click.Context, _: click.Parameter, wanted: bool) -> Non
         context.exit()
 
 
-class _Helpful(click.Command):
+class _CommandWithHelp(click.Command):
     """A command with help that is written like its results, with the same errors."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -105,7 +105,7 @@ class _Helpful(click.Command):
         return option
 
 
-class Command(_Helpful):
+class Command(_CommandWithHelp):
     """A command that runs a function, with the function's docstring as help text.
 
     Args:
@@ -164,7 +164,7 @@ class Command(_Helpful):
         return {title: found for title, found in rows.items() if found}
 
 
-class Group(_Helpful, click.Group):
+class Group(_CommandWithHelp, click.Group):
     """A group of commands.
 
     Modules in `modules` are imported when their commands are run or listed, so that `--help` and short

@@ -23,6 +23,10 @@ __all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format"
 
 _ALGORITHM = "<alg>"
 _ANY_NAME = f"{_ALGORITHM}.json"
+_LIST = Field("a list", lambda value: isinstance(value, list))
+_LISTS = {"fields": _LIST, "phases": _LIST, "splits": _LIST}
+_NUMBER = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
+_FLAG = Field("true or false", lambda value: isinstance(value, bool))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +119,6 @@ def parse_format(content: Any) -> SubmissionFormat:
     )
 
 
-_LIST = Field("a list", lambda value: isinstance(value, list))
-_LISTS = {"fields": _LIST, "phases": _LIST, "splits": _LIST}
-_NUMBER = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
-_FLAG = Field("true or false", lambda value: isinstance(value, bool))
-
-
 def _parse_split(content: Any, where: str) -> SplitFormat:
     row = check_row(content, where, {"name": TEXT, "results": TEXT, "image_ids": _LIST, "file_names": _LIST})
     ids, names = row["image_ids"], row["file_names"]
@@ -173,7 +171,7 @@ def check_submission(
 
     Args:
         expected: The format of the submissions.
-        phase: The phase; by default, the only phase whose splits have these results.
+        phase: The phase; by default, the only one for these file names.
         files: The results by file name.
 
     Returns:

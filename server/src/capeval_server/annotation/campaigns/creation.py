@@ -163,19 +163,21 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
         return found
 
 
+def _check_permission(user: User, wanted: CampaignDefinition) -> None:
+    if wanted.challenge is not None:
+        get_organized_challenge(user, wanted.challenge)
+    elif not may_create_challenges(user):
+        raise NotFoundError
+
+
 @contextmanager
 def _create_from_files(
     user: User | None, files: Mapping[str, bytes]
 ) -> Iterator[tuple[Campaign, CampaignDefinition]]:
     read = _make_reader(files)
     wanted = read_definition(_DEFINITION, read)
-    if user is None:
-        pass
-    elif wanted.challenge is None:
-        if not may_create_challenges(user):
-            raise NotFoundError
-    else:
-        get_organized_challenge(user, wanted.challenge)
+    if user is not None:
+        _check_permission(user, wanted)
     lines = read(wanted.items).splitlines()
     with _create_campaign(user, wanted, lines, None if wanted.images is None else read) as made:
         yield made, wanted

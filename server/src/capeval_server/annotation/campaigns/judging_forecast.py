@@ -31,7 +31,7 @@ class JudgingForecast:
         hours: Working time, in hours.
         cost: Cost of the answers.
         difference: Smallest difference between two systems that is detectable with 80 % power: of shares, or
-            of mean ratings whose standard deviation between images is 1.
+            of mean ratings, for a standard deviation of 1 between images.
         is_share: Whether the values of the systems are shares.
     """
 

@@ -34,16 +34,24 @@ from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.selectors.image_browser import candidates_in, references_in
 
 __all__ = [
+    "LONGEST_NAME",
+    "LONGEST_TITLE",
     "JudgingRequest",
     "check_kinds",
     "collect_captions",
     "create_judging",
+    "default_name",
+    "default_title",
     "judging_kinds",
     "list_judgeable",
     "normalize_caption",
     "render_items",
 ]
 
+LONGEST_NAME, LONGEST_TITLE = 30, 120
+"""Maximum lengths of the beginnings of names in URLs and of titles."""
+
+_JUDGED = "-judged"
 _NUMBER = re.compile(r"(\d+)$")
 
 
@@ -61,6 +69,7 @@ class JudgingRequest:
         images: Number of images, drawn at random.
         answers: Number of answers per item; None for the default of each task type.
         seed: Seed of random draws.
+        options: Further settings of the campaigns.
     """
 
     phase: Phase
@@ -82,6 +91,16 @@ class JudgingRequest:
     def get_answers(self, task: TaskType) -> int:
         """Return the number of answers that an item of a task type needs."""
         return self.answers or task.answers
+
+
+def default_name(phase: Phase) -> str:
+    """Return the default beginning of the names of a phase's judgment campaigns in URLs."""
+    return f"{phase.challenge.slug[: LONGEST_NAME - len(_JUDGED)]}{_JUDGED}"
+
+
+def default_title(phase: Phase) -> str:
+    """Return the default beginning of the titles of a phase's judgment campaigns."""
+    return f"{phase.challenge.title}, {phase.name}"[:LONGEST_TITLE]
 
 
 def judging_kinds() -> list[str]:

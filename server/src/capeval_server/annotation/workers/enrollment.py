@@ -110,10 +110,10 @@ def list_invited(token: str) -> list[Campaign]:
 
 def list_other_campaigns(participation: Participation) -> list[Campaign]:
     """Return the other open campaigns of a worker's invite link that still need answers."""
-    others = participation.worker.participations.exclude(pk=participation.pk).exclude(stage__in=EXCLUDED)
-    rows = others.filter(campaign__state=Campaign.State.OPEN).select_related("campaign").order_by("campaign")
     if participation.worker.digest is None:
         return []
+    others = participation.worker.participations.exclude(pk=participation.pk).exclude(stage__in=EXCLUDED)
+    rows = others.filter(campaign__state=Campaign.State.OPEN).select_related("campaign").order_by("campaign")
     lacking = Item.objects.filter(campaign=OuterRef("campaign"), free__gt=0)
     return [row.campaign for row in rows.filter(Exists(lacking))]
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import secrets
-
-from django.http import HttpRequest
+from collections.abc import Iterable
 
 from capeval_server.challenges.models import Challenge
 
-__all__ = ["allow", "create_link", "has_link", "is_key", "renew_link"]
-
-_SESSION_KEY = "challenge_links"
-_HEADER = "Challenge-Key"
+__all__ = ["create_link", "has_key", "renew_link"]
 
 
 def create_link(challenge: Challenge) -> None:
@@ -26,22 +22,7 @@ def renew_link(challenge: Challenge) -> None:
     challenge.save(update_fields=["link_key"])
 
 
-def is_key(challenge: Challenge, text: str) -> bool:
-    """Return whether a text is the secret of the link to a challenge."""
-    return bool(challenge.link_key) and secrets.compare_digest(challenge.link_key.encode(), text.encode())
-
-
-def has_link(request: HttpRequest, challenge: Challenge) -> bool:
-    """Return whether a visitor opened the secret link of a challenge, or sends its key in a header."""
-    given = [request.headers.get(_HEADER, "")]
-    if _SESSION_KEY in request.session:
-        given.append(request.session[_SESSION_KEY].get(str(challenge.pk), ""))
-    return any(is_key(challenge, text) for text in given)
-
-
-def allow(request: HttpRequest, challenge: Challenge) -> None:
-    """Remember that a visitor opened the secret link of a challenge."""
-    request.session[_SESSION_KEY] = {
-        **request.session.get(_SESSION_KEY, {}),
-        str(challenge.pk): challenge.link_key,
-    }
+def has_key(challenge: Challenge, keys: Iterable[str]) -> bool:
+    """Return whether one of some texts is the key in the secret link of a challenge."""
+    wanted = challenge.link_key.encode()
+    return bool(wanted) and any(secrets.compare_digest(wanted, key.encode()) for key in keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 
 from django.contrib.auth.models import User
@@ -15,10 +16,10 @@ from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.jobs import DOWNLOADED, REQUESTED
 from capeval_server.jobs import leases
-from capeval_server.submissions.models import FinalBoard, Submission, SubmissionFile
+from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission, SubmissionFile
 from capeval_server.submissions.services.lifecycle import SCORING
 
-__all__ = ["delete_challenge", "find_obstacle"]
+__all__ = ["delete_challenge", "find_obstacle", "list_campaigns"]
 
 
 def find_obstacle(challenge: Challenge, export: Export | None) -> str:
@@ -32,23 +33,37 @@ def find_obstacle(challenge: Challenge, export: Export | None) -> str:
     """
     if export is None or export.state != Export.State.READY:
         return "there is no export: prepare one and download it"
-    campaigns = challenge.campaigns.order_by("slug").values_list("slug", flat=True)
-    if campaigns:
-        return f"these campaigns belong to it: {', '.join(campaigns)}"
-    later = Action.objects.filter(challenge=challenge, time__gt=export.created)
-    if not later.filter(what=DOWNLOADED).exists():
+    if obstacle := list_campaigns(challenge):
+        return obstacle
+    if not Action.objects.filter(challenge=challenge, time__gt=export.created, what=DOWNLOADED).exists():
         return "nobody has downloaded the export"
-    sent = _filter_submissions(challenge).filter(
-        Q(created__gt=export.created) | Q(finished__gt=export.created) | Q(finished=None)
-    )
-    unfinished = sent.exclude(state=Submission.State.WITHDRAWN)
-    if unfinished.exists() or later.exclude(what__in=(DOWNLOADED, REQUESTED)).exists():
+    if _has_changed(challenge, export.created) or _has_unfinished(challenge):
         return "the challenge changed after the export was prepared: prepare and download another one"
     return ""
 
 
+def list_campaigns(challenge: Challenge) -> str:
+    """Return the campaigns of a challenge as the reason why it can't be deleted, or "" if it has none."""
+    campaigns = challenge.campaigns.order_by("slug").values_list("slug", flat=True)
+    return f"these campaigns belong to it: {', '.join(campaigns)}" if campaigns else ""
+
+
+def _has_unfinished(challenge: Challenge) -> bool:
+    return _filter_submissions(challenge).filter(state__in=UNFINISHED).exists()
+
+
+def _has_changed(challenge: Challenge, since: datetime) -> bool:
+    """Return whether a submission was sent or scored, or an organizer changed anything."""
+    sent = _filter_submissions(challenge).filter(Q(created__gt=since) | Q(finished__gt=since))
+    done = Action.objects.filter(challenge=challenge, time__gt=since)
+    return (
+        sent.exclude(state=Submission.State.WITHDRAWN).exists()
+        or done.exclude(what__in=(DOWNLOADED, REQUESTED)).exists()
+    )
+
+
 def delete_challenge(
-    user: User | None, challenge: Challenge, name: str, *, is_exported: bool = False
+    user: User | None, challenge: Challenge, name: str, *, exported: datetime | None = None
 ) -> None:
     """Delete a challenge with its teams, submissions, scores and files. This can't be undone.
 
@@ -56,7 +71,7 @@ def delete_challenge(
         user: The actor; None for the command line.
         challenge: The challenge.
         name: The name of the challenge, as a confirmation.
-        is_exported: Whether the caller just wrote an export; otherwise, an export must have been downloaded.
+        exported: The time when the caller began to write an export; None if organizers downloaded one.
 
     Raises:
         ConflictError: The name is wrong, there is no current export, or campaigns belong to the challenge.
@@ -64,8 +79,12 @@ def delete_challenge(
     if name != challenge.slug:
         raise ConflictError(f"to confirm, enter the name of the challenge, {challenge.slug!r} (got {name!r})")
     with lock_challenge(challenge) as now:
-        obstacle = find_obstacle(now, Export.objects.filter(challenge=now).first())
-        if obstacle and not (is_exported and not now.campaigns.exists()):
+        if exported is None:
+            obstacle = find_obstacle(now, Export.objects.filter(challenge=now).first())
+        else:
+            obstacle = list_campaigns(now)
+            obstacle = obstacle or ("it changed during the export" if _has_changed(now, exported) else "")
+        if obstacle:
             raise ConflictError(f"the challenge can't be deleted: {obstacle}")
         for file in _list_stored(now):
             transaction.on_commit(partial(default_storage.delete, file))

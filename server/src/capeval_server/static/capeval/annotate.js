@@ -273,7 +273,7 @@
       event.preventDefault();
       if (button.disabled) return;
       const { submitter } = event;
-      if (submitter?.ariaPressed === "true" && item.classList.contains("done")) { moveOn(item); return; }
+      if (submitter?.getAttribute("aria-pressed") === "true" && item.classList.contains("done")) { moveOn(item); return; }
       clearTimeout(draft);
       counts.seconds = Math.round((Date.now() - began) / 1000);
       const body = new URLSearchParams(new FormData(form, submitter));
@@ -308,7 +308,7 @@
   };
 
   const outbox = createOutbox({
-    name: `annotate-outbox-${work.dataset.campaign}`,
+    name: `annotate-outbox:${work.dataset.campaign}`,
     post: (address, body) => { body.set("csrfmiddlewaretoken", csrfToken); return post(address, body); },
     stored: new Map(items.map((item) => [item.dataset.lease, Number(item.dataset.revision)])),
     onStored: (entry, found) => {

@@ -4,7 +4,7 @@
 const createOutbox = ({ name, post, stored, onStored, onRefused, onWaiting }) => {
   const LONGEST_PAUSE = 15000;
   // Each window has a list of its own, so that windows don't overwrite each other's.
-  const own = `${name}-${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+  const own = `${name}:${crypto.getRandomValues(new Uint32Array(1))[0]}`;
   let entries = [];
   let sending = false;
   let stopped = false;
@@ -20,7 +20,7 @@ const createOutbox = ({ name, post, stored, onStored, onRefused, onWaiting }) =>
   // Takes over the answers of windows that were closed. An open window sends its own as well, which is harmless.
   const takeOver = () => {
     try {
-      const names = Object.keys(localStorage).filter((key) => key.startsWith(`${name}-`));
+      const names = Object.keys(localStorage).filter((key) => key.startsWith(`${name}:`));
       for (const key of names) {
         entries.push(...JSON.parse(localStorage.getItem(key)));
         localStorage.removeItem(key);

@@ -7,12 +7,19 @@ from typing import Any, cast
 
 from django import forms
 
+from capeval_server.annotation.campaigns.leaderboard_judging import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    default_name,
+    default_title,
+)
 from capeval_server.annotation.releases.human_columns import list_questions
 from capeval_server.annotation.task_types import task_named
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.leaderboards.query import build_query
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.scores import score_names
+from capeval_server.web.hosting.settings_forms import list_choices
 
 __all__ = ["CampaignsForm", "ColumnsForm", "JudgingForm"]
 
@@ -112,9 +119,11 @@ class JudgingForm(forms.Form):
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
     name = forms.SlugField(
-        label="Name in URLs", max_length=30, help_text="The task type is added to it, such as judged-m1."
+        label="Name in URLs",
+        max_length=LONGEST_NAME,
+        help_text="The task type is added to it, such as judged-m1.",
     )
-    title = forms.CharField(max_length=120)
+    title = forms.CharField(max_length=LONGEST_TITLE)
     hourly = forms.FloatField(
         label="Hourly pay", min_value=0.01, max_value=1e6, initial=12, help_text="In any currency."
     )
@@ -129,14 +138,10 @@ class JudgingForm(forms.Form):
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
-        sets = ReferenceSet.objects.filter(split__phases=phase).order_by("split__name", "pk")
         choices = {
             "submissions": [(str(one.pk), f"{one.entrant} ({one.algorithm})") for one in submissions],
             "kinds": [(kind, task_named(kind).title) for kind in kinds],
-            "references": [
-                (f"{split}/{name}", f"{split}, references {name}")
-                for split, name in sets.values_list("split__name", "name")
-            ],
+            "references": list_choices(ReferenceSet.objects.filter(split__phases=phase)),
         }
         for name, values in choices.items():
             cast(forms.ChoiceField, self.fields[name]).choices = values
@@ -144,5 +149,5 @@ class JudgingForm(forms.Form):
         question = build_query(phase)
         self.fields["references"].initial = f"{question.split.name}/{question.reference_set.name}"
         self.fields["images"].initial = min(100, len(question.reference_set.image_ids))
-        self.fields["name"].initial = f"{phase.challenge.slug}-judged"[:30]
-        self.fields["title"].initial = f"{phase.challenge.title}, {phase.name}"[:120]
+        self.fields["name"].initial = default_name(phase)
+        self.fields["title"].initial = default_title(phase)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from django import forms
+from django.db.models import QuerySet
 
 from capeval_server.challenges.models import (
     MOST_DAYS,
@@ -15,13 +16,19 @@ from capeval_server.challenges.models import (
     ReferenceSet,
 )
 
-__all__ = ["AboutForm", "FieldSet", "PhaseForm", "create_time_input", "declared"]
+__all__ = ["AboutForm", "FieldSet", "PhaseForm", "create_time_input", "declared", "list_choices"]
 
 
 def create_time_input() -> forms.DateTimeInput:
     """Return a field for a date and a time with seconds."""
     # The step keeps seconds, which browsers hide if they are zero.
     return forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
+
+
+def list_choices(sets: QuerySet[ReferenceSet]) -> list[tuple[str, str]]:
+    """Return reference sets as choices of a form. A value is split and set, such as `test/c5`."""
+    rows = sets.order_by("split__name", "pk").values_list("split__name", "name")
+    return [(f"{split}/{name}", f"{split}, references {name}") for split, name in rows]
 
 
 class AboutForm(forms.Form):
@@ -218,14 +225,8 @@ class PhaseForm(forms.Form):
             (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)
         ]
         cast(forms.MultipleChoiceField, self.fields["captions"]).choices = splits.choices
-        sets = ReferenceSet.objects.filter(split__challenge=challenge).order_by("split__name", "pk")
-        cast(forms.ChoiceField, self.fields["main"]).choices = [
-            ("", "Automatic"),
-            *(
-                (f"{split}/{name}", f"{split}, references {name}")
-                for split, name in sets.values_list("split__name", "name")
-            ),
-        ]
+        sets = ReferenceSet.objects.filter(split__challenge=challenge)
+        cast(forms.ChoiceField, self.fields["main"]).choices = [("", "Automatic"), *list_choices(sets)]
         if phase is not None:
             # A disabled field keeps its initial value, whatever is submitted.
             self.fields["name"].disabled = True

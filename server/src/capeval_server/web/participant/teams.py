@@ -16,8 +16,9 @@ from django.views.decorators.http import require_POST
 
 from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.services.links import has_link
+from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError, TeamError
+from capeval_server.http.link_keys import get_keys
 from capeval_server.submissions.quotas import limits
 from capeval_server.teams.models import Membership
 from capeval_server.teams.services import enrollment
@@ -42,7 +43,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
     form = JoinForm(challenge, request.POST or None, initial=initial)
     if form.is_valid():
         try:
-            team = form.join(get_user(request), invited=has_link(request, challenge))
+            team = form.join(get_user(request), invited=has_key(challenge, get_keys(request, challenge.pk)))
         except TeamError as error:
             form.refuse(str(error))
         else:

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
-from capeval_server.challenges.services.links import allow, is_key
+from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError
+from capeval_server.http.link_keys import remember_key
 from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import places
 from capeval_server.teams.services.enrollment import list_challenges, team_of
@@ -78,9 +79,9 @@ def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
 def open_link(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     """Give a visitor with the secret link access to a challenge."""
     found = get_object_or_404(Challenge, slug=slug)
-    if found.visibility == Challenge.Visibility.DRAFT or not is_key(found, key):
+    if found.visibility == Challenge.Visibility.DRAFT or not has_key(found, [key]):
         raise NotFoundError
-    allow(request, found)
+    remember_key(request, found.pk, key)
     return redirect("challenge", slug)
 
 

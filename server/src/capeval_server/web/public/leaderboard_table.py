@@ -178,14 +178,10 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
         columns = list(members)
         chosen = [column.label == question.sorted_column for column in columns]
         for place, column in enumerate(columns):
-            by_subset = named_by_subset and not column.is_judged
+            name = column.subset or "all images" if named_by_subset else column.name
             heads.append(
                 {
-                    "name": column.subset or "all images"
-                    if by_subset
-                    else column.label
-                    if column.is_judged
-                    else column.name,
+                    "name": column.label if column.is_judged else name,
                     "address": _sort_url(question, column, chosen[place]),
                     "sort": ("descending" if question.descending else "ascending") if chosen[place] else "",
                     "above": "" if place else group,
