@@ -156,7 +156,7 @@ def test_the_definition_chooses_the_columns(tmp_path: Path) -> None:
     path = write_challenge(tmp_path)
     text = path.read_text()
     table = '[splits.columns]\nreferences = ["c1"]\nscores = ["CIDEr", "BLEU-4"]\n'
-    table += 'subsets = ["animals"]\njudgments = ["M1"]\n'
+    table += 'subsets = ["animals"]\njudgments = ["M1"]\nmean_rank = ["CIDEr", "METEOR"]\n'
     path.write_text(text.replace("[[phases]]", f"{table}\n[[phases]]"))
     challenge = import_challenge(path)
     split = challenge.splits.get()
@@ -165,16 +165,20 @@ def test_the_definition_chooses_the_columns(tmp_path: Path) -> None:
         "scores": ["CIDEr-D", "BLEU-4"],
         "subsets": ["animals"],
         "judgments": ["M1"],
+        "mean_rank": ["CIDEr-D", "METEOR"],
     }
     assert "scores = [" in to_toml(challenge)
     board = leaderboard(build_query(Phase.objects.select_related("challenge").get(), references="c1"))
-    assert board.columns == ["CIDEr-D (all)", "CIDEr-D (animals)", "BLEU-4 (all)", "BLEU-4 (animals)"]
+    assert board.columns[0] == "Mean rank"
+    assert board.columns[1:] == ["CIDEr-D (all)", "CIDEr-D (animals)", "BLEU-4 (all)", "BLEU-4 (animals)"]
     for wrong, message in (
         ('references = ["c9"]', "'columns.references' must be"),
         ('scores = ["SPICE"]', "'columns.scores' must be"),
         ('subsets = ["cars"]', "'splits.val.columns.subsets' must be"),
         ("scores = []", "scores"),
         ('scores = ["BLEU-1", "BLEU-1"]', "unique"),
+        ('mean_rank = ["BLEU-1", "SPICE"]', "'columns.mean_rank' must be"),
+        ('mean_rank = ["BLEU-1"]', r"columns\.mean_rank: must list at least 2 scores \(got 1\)"),
     ):
         path.write_text(text.replace("[[phases]]", f"[splits.columns]\n{wrong}\n\n[[phases]]"))
         with pytest.raises(ChallengeError, match=message):

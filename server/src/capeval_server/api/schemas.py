@@ -413,7 +413,8 @@ class LeaderboardParameters(Schema):
     each subset (`subsets`), all scores on all images and on each subset (`both`), or the columns that the
     organizers chose (`chosen`, the default if they did): scores by several reference sets, of subsets, and
     human judgments. The names of columns contain the reference set and the subset if these vary, such as
-    `CIDEr-D (all)` or `CIDEr-D (c40)`. `declared` selects the rows of submissions that declared a value, as
+    `CIDEr-D (all)` or `CIDEr-D (c40)`. `sort_by` is the name of a score or of another column, such as
+    `Mean rank`. `declared` selects the rows of submissions that declared a value, as
     NAME:VALUE; it may be repeated.
     """
 

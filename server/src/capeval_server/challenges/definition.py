@@ -192,7 +192,7 @@ def _list_scores(metrics: Iterable[str]) -> list[str]:
 class ColumnsDefinition(_Part):
     """Columns of a split's leaderboards.
 
-    Each list has a default: all reference sets, all scores, only all images, and all judgments.
+    Each list has a default: all reference sets, all scores, only all images, all judgments, no mean ranks.
     """
 
     references: Annotated[list[str], Field(min_length=1)] | None = None
@@ -201,6 +201,15 @@ class ColumnsDefinition(_Part):
     subsets: list[str] | None = None
     # The questions of human judgments, such as M1.
     judgments: list[str] | None = None
+    # The scores whose ranks are averaged; leaderboards of all images are then sorted by the mean.
+    mean_rank: list[str] | None = None
+
+    @field_validator("mean_rank")
+    @classmethod
+    def _check_mean_rank(cls, scores: list[str] | None) -> list[str] | None:
+        if scores is not None and len(scores) < 2:
+            raise ValueError(f"must list at least 2 scores (got {len(scores)})")
+        return scores
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -254,10 +263,14 @@ class SplitDefinition(_Part):
     def _normalize_scores(
         cls, columns: ColumnsDefinition | None, found: ValidationInfo
     ) -> ColumnsDefinition | None:
-        if columns is None or columns.scores is None:
+        if columns is None:
             return columns
         known = _list_scores(found.data.get("metrics", ()))
-        return columns.model_copy(update={"scores": [normalize_score(one, known) for one in columns.scores]})
+        lists = {"scores": columns.scores, "mean_rank": columns.mean_rank}
+        update = {
+            name: [normalize_score(one, known) for one in names] for name, names in lists.items() if names
+        }
+        return columns.model_copy(update=update)
 
     @property
     def score_names(self) -> list[str]:
@@ -277,6 +290,7 @@ class SplitDefinition(_Part):
         if self.columns is not None:
             _check_chosen("columns.references", self.columns.references, sets)
             _check_chosen("columns.scores", self.columns.scores, self.score_names)
+            _check_chosen("columns.mean_rank", self.columns.mean_rank, self.score_names)
         if all(references.partial for references in self.references):
             raise ValueError("at least one reference set must cover all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):

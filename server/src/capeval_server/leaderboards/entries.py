@@ -10,7 +10,8 @@ from uuid import UUID
 
 from capeval.scoring.comparisons import Method
 from capeval_server.leaderboards.judgments import JudgmentDetails
-from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
+from capeval_server.leaderboards.layouts import LeaderboardColumn
+from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.selectors.precision import shown
 
@@ -140,6 +141,7 @@ class Leaderboard:
         rescoring: Number of submissions that wait for scores by the current references.
         rows: All rows, or the rows of the page.
         reported: Externally reported scores. They are not rows, and are on the first page only.
+        mean_rank_scores: Scores whose ranks the column `Mean rank` averages; empty without the column.
         agreement: Correlation of each metric with the human judgments over at least five judged systems, on
             the first page only.
         final: Time at which the results became final.
@@ -154,6 +156,7 @@ class Leaderboard:
     rescoring: int
     rows: list[LeaderboardEntry]
     reported: list[ReportedEntry]
+    mean_rank_scores: list[str]
     agreement: list[MetricAgreement]
     final: datetime | None = None
 
@@ -168,6 +171,7 @@ class RankedSubmission(NamedTuple):
 
     `key` is the submission's id in the database's own format, which is much faster to read for thousands of
     rows. `stamp` is its row version; None in final results. `score_id` is the primary key of the score.
+    `mean_rank` is its mean rank, if the leaderboard shows mean ranks.
     """
 
     key: str
@@ -176,6 +180,7 @@ class RankedSubmission(NamedTuple):
     entrant: str
     score: float | None
     score_id: int | None
+    mean_rank: float | None = None
 
     @property
     def sample(self) -> tuple[str, int] | None:

@@ -1,7 +1,8 @@
 """Final results: snapshots of a phase's leaderboards.
 
-A snapshot contains all rows and the p-values of neighbors. Later changes (withdrawn or newly scored
-submissions, new references) do not affect it. A note in the row describes the change.
+A snapshot contains all rows, the p-values of neighbors, and the scores chosen for mean ranks. Later changes
+(withdrawn or newly scored submissions, new references) do not affect it. A note in the row describes the
+change.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from capeval_server.leaderboards.entries import (
     new_entry,
     shown_scores,
 )
+from capeval_server.leaderboards.layouts import list_mean_rank_scores
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.significance import NeighborTest
 from capeval_server.submissions.models import FinalBoard, Submission
@@ -50,6 +52,8 @@ class FinalRows:
     tests_of_pairs: dict[_Pair, NeighborTest]
     # The rows by the other reference sets with columns, by set and by `_get_row_key`.
     others: dict[str, dict[str, _Stored]]
+    # The scores whose ranks were averaged; None if the organizers had chosen none.
+    mean_rank_scores: list[str] | None = None
 
     @property
     def final(self) -> datetime | None:
@@ -58,18 +62,21 @@ class FinalRows:
 
     def places(self) -> list[RankedSubmission]:
         """Return all submissions with the score that ranks them."""
-        ranking = [self.question.sort_by, self.question.subset]
+        name = self.question.sort_by
         return [
             RankedSubmission(
-                key,
-                None,
-                not row["team"],
-                row["team"] or "human",
-                next((value for *column, value, _, _ in row["scores"] if column == ranking), None),
-                None,
+                key, None, not row["team"], row["team"] or "human", self._get_value(row, name), None
             )
             for key, row in self.rows.items()
         ]
+
+    def values_of(self, name: str, places: Iterable[RankedSubmission]) -> list[float | None]:
+        """Return a score of some submissions."""
+        return [self._get_value(self.rows[place.key], name) for place in places]
+
+    def _get_value(self, row: _Stored, name: str) -> float | None:
+        wanted = [name, self.question.subset]
+        return next((value for *column, value, _, _ in row["scores"] if column == wanted), None)
 
     def tests(self, places: Sequence[RankedSubmission]) -> list[NeighborTest | None]:
         """Return the test of the difference of each submission to the next."""
@@ -139,7 +146,10 @@ def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, Neighbo
     p_values = [
         [*_build_pair(name, subset, first, second), *test] for name, subset, first, second, test in tests
     ]
-    content = json.dumps({"rows": rows, "p_values": p_values}, ensure_ascii=False, default=_to_json)
+    found: dict[str, Any] = {"rows": rows, "p_values": p_values}
+    if scores := list_mean_rank_scores(board.question.split):
+        found["mean_rank"] = scores
+    content = json.dumps(found, ensure_ascii=False, default=_to_json)
     return zlib.compress(content.encode())
 
 
@@ -177,6 +187,7 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
             for name, subset, low, high, p_value, *method in content["p_values"]
         },
         others,
+        content.get("mean_rank"),
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval_server.leaderboards.entries import JudgmentSource, LeaderboardEntry
 from capeval_server.leaderboards.judgments import JudgmentDetails
-from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
+from capeval_server.leaderboards.layouts import LeaderboardColumn
+from capeval_server.leaderboards.query import LeaderboardQuery
 
 __all__ = ["add_judgments", "describe_judgments", "find_judgment"]
 

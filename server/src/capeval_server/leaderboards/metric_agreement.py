@@ -35,7 +35,7 @@ def measure_reported_agreement(
     question: LeaderboardQuery, entries: Sequence[ReportedEntry]
 ) -> list[MetricAgreement]:
     """Return the agreement over rows that were reported elsewhere."""
-    metrics = {column.label for column in question.score_columns}
+    metrics = {column.label for column in question.columns if not column.is_judged}
     systems = [entry.scores for entry in entries if entry.team not in (HUMAN, RANDOM)]
     judgments = [name for name in (systems[0] if systems else ()) if name not in {*metrics, POINTS}]
     return _measure(question, systems, judgments, reported=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Literal, TypeVar, cast, get_args
+from typing import TypeVar, cast
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import prefetch_related_objects
@@ -19,53 +19,26 @@ from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersi
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.challenges.selectors.main_leaderboard import get_main, sort_sets
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
-from capeval_server.leaderboards.judgments import HumanScoreColumn, list_judgments
+from capeval_server.leaderboards.judgments import list_judgments
+from capeval_server.leaderboards.layouts import (
+    LAYOUTS,
+    MEAN_RANK,
+    WHOLE,
+    Layout,
+    LeaderboardColumn,
+    default_layout,
+    default_sort,
+    list_mean_rank_scores,
+)
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
 __all__ = [
-    "LAYOUTS",
-    "Layout",
-    "LeaderboardColumn",
     "LeaderboardQuery",
     "build_query",
-    "default_layout",
     "may_see",
 ]
 
-# Columns of a leaderboard: all scores of one subset (or of all images), one score of all images and of each
-# subset, all scores of all images and of each subset, or those that the organizers chose.
-Layout = Literal["scores", "subsets", "both", "chosen"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-# Layouts of all images, which can show judgments.
-WHOLE: tuple[Layout, ...] = ("scores", "chosen")
-
 Row = TypeVar("Row", Split, ReferenceSet)
-
-
-@dataclass(frozen=True)
-class LeaderboardColumn:
-    """Score column of a leaderboard.
-
-    Attributes:
-        name: The name of the score, or the question of judgments.
-        subset: The subset; empty for all images.
-        label: The name of the column in JSON and CSV.
-        references: The name of the reference set; empty for judgments.
-        public: Whether all digits are public.
-        judgment: The judgments of the column; None for a score, or if no release has them.
-    """
-
-    name: str
-    subset: str
-    label: str
-    references: str = ""
-    public: bool = True
-    judgment: HumanScoreColumn | None = field(default=None, repr=False)
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether people's judgments are the scores."""
-        return not self.references
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +51,7 @@ class LeaderboardQuery:
         reference_set: One of the split's reference sets.
         version: The version of the references for the scores.
         subset: One of the split's subsets; empty for all images.
-        sort_by: The name of a score.
+        sort_by: The name of a score, the label of a column with judgments, or `MEAN_RANK`.
         best_first: Whether the best score comes first.
         as_of: Only submissions up to this time count; None for no limit.
         layout: The selection of columns.
@@ -107,8 +80,18 @@ class LeaderboardQuery:
 
     @cached_property
     def columns(self) -> list[LeaderboardColumn]:
-        """All columns, with judgments last."""
-        return [*self.score_columns, *self.judgment_columns]
+        """All columns, with judgments last. Mean ranks come before the scores by the same references."""
+        found, own = [*self.score_columns], self.reference_set
+        if self.mean_rank_scores:
+            place = next((place for place, one in enumerate(found) if one.references == own.name), 0)
+            column = LeaderboardColumn(MEAN_RANK, "", MEAN_RANK, own.name, own.public, is_mean_rank=True)
+            found.insert(place, column)
+        return [*found, *self.judgment_columns]
+
+    @cached_property
+    def mean_rank_scores(self) -> list[str]:
+        """Names of the scores for mean ranks; empty without a column of mean ranks."""
+        return list_mean_rank_scores(self.split, self.subset, self.layout)
 
     @cached_property
     def score_columns(self) -> list[LeaderboardColumn]:
@@ -141,7 +124,7 @@ class LeaderboardQuery:
             for subset in ("", *wanted)
             if name in names and subset in scored[one.pk]
         ]
-        if not self.is_sorted_by_judgment and (own, self.sort_by, self.subset) not in found:
+        if self.is_sorted_by_score and (own, self.sort_by, self.subset) not in found:
             found.insert(0, (own, self.sort_by, self.subset))
         has_subsets = any(subset for _, _, subset in found)
         columns = []
@@ -177,9 +160,24 @@ class LeaderboardQuery:
         return found
 
     @property
+    def is_sorted_by_score(self) -> bool:
+        """Whether a score of the split's metrics ranks the rows."""
+        return self.sort_by in score_names(self.split)
+
+    @property
+    def is_sorted_by_mean_rank(self) -> bool:
+        """Whether mean ranks rank the rows."""
+        return self.sort_by == MEAN_RANK and not self.is_sorted_by_score
+
+    @property
     def is_sorted_by_judgment(self) -> bool:
         """Whether people's judgments rank the rows."""
-        return self.sort_by not in score_names(self.split)
+        return not (self.is_sorted_by_score or self.is_sorted_by_mean_rank)
+
+    @property
+    def default_sort(self) -> str:
+        """The value of `sort_by` without a choice in the query."""
+        return default_sort(self.split, self.subset, self.layout)
 
     @property
     def sorting_column(self) -> LeaderboardColumn:
@@ -187,7 +185,7 @@ class LeaderboardQuery:
         if self.is_sorted_by_judgment:
             return next(one for one in self.judgment_columns if one.label == self.sort_by)
         key = (self.reference_set.name, self.sort_by, self.subset)
-        return next(one for one in self.score_columns if (one.references, one.name, one.subset) == key)
+        return next(one for one in self.columns if (one.references, one.name, one.subset) == key)
 
     @property
     def sorted_column(self) -> str:
@@ -202,7 +200,9 @@ class LeaderboardQuery:
     @cached_property
     def higher_is_better(self) -> bool:
         """Whether a higher value of the score that ranks is better."""
-        return self.is_sorted_by_judgment or higher_is_better(self.split, self.sort_by)
+        if self.is_sorted_by_score:
+            return higher_is_better(self.split, self.sort_by)
+        return self.is_sorted_by_judgment
 
     @property
     def descending(self) -> bool:
@@ -213,7 +213,7 @@ class LeaderboardQuery:
     def plain(self) -> bool:
         """Whether the query selects only a phase, a split and a reference set."""
         chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout, self.declared)
-        default = (None, "", self.split.sort_by, True, default_layout(self.split, ""), ())
+        default = (None, "", self.default_sort, True, default_layout(self.split, ""), ())
         return self.current and chosen == default
 
     @property
@@ -282,7 +282,7 @@ def build_query(
         validate_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
     layout = layout or default_layout(chosen, subset)
     if sort_by:
-        sort_by = _check_sort(phase, chosen, sort_by, as_of, is_whole=not subset and layout in WHOLE)
+        sort_by = _check_sort(phase, chosen, sort_by, as_of, subset, cast(Layout, layout))
     if order:
         validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     return LeaderboardQuery(
@@ -291,7 +291,7 @@ def build_query(
         reference_set=counted.reference_set,
         version=counted,
         subset=subset,
-        sort_by=sort_by or chosen.sort_by,
+        sort_by=sort_by or default_sort(chosen, subset, cast(Layout, layout)),
         best_first=order != "worst",
         as_of=as_of,
         layout=cast(Layout, layout),
@@ -314,17 +314,16 @@ def _parse_declared(phase: Phase, declared: Iterable[str]) -> tuple[tuple[str, s
     return tuple(sorted(found.items()))
 
 
-def default_layout(split: Split, subset: str) -> Layout:
-    """Return the layout of a split's leaderboards without a choice in the query."""
-    return "chosen" if split.columns and not subset else "scores"
-
-
-def _check_sort(phase: Phase, split: Split, sort_by: str, as_of: datetime | None, *, is_whole: bool) -> str:
-    """Return the name of the score or the question to sort by."""
+def _check_sort(
+    phase: Phase, split: Split, sort_by: str, as_of: datetime | None, subset: str, layout: Layout
+) -> str:
+    """Return the name of the score or the question to sort by, or `MEAN_RANK`."""
     names = score_names(split)
     found: str = normalize_score(sort_by, names)
+    names += [MEAN_RANK] if list_mean_rank_scores(split, subset, layout) else []
     if found in names:
         return found
+    is_whole = not subset and layout in WHOLE
     # Only now, because it reads the releases.
     columns = list_judgments(phase.challenge, as_of) if is_whole else ()
     judged = [

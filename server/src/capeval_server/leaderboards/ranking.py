@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from capeval.scoring.significance import is_significant
 from capeval_server.leaderboards.entries import (
@@ -14,6 +15,8 @@ from capeval_server.leaderboards.entries import (
 )
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
 from capeval_server.leaderboards.judged_rows import add_judgments, describe_judgments, find_judgment
+from capeval_server.leaderboards.layouts import MEAN_RANK
+from capeval_server.leaderboards.mean_ranks import MeanRanks, RankedScore, compute_ranks
 from capeval_server.leaderboards.metric_agreement import (
     FEWEST_JUDGED,
     measure_agreement,
@@ -23,6 +26,7 @@ from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
 from capeval_server.leaderboards.submission_rows import SubmissionRows
 from capeval_server.submissions.selectors.precision import round_p_value, shown
+from capeval_server.submissions.selectors.scores import higher_is_better
 
 __all__ = ["PAGE", "leaderboard", "places"]
 
@@ -46,13 +50,15 @@ def leaderboard(
             depends on all digits.
     """
     source = _get_source(question)
-    placed = _sort(question, _rank_by_judgment(question, source.places()))
+    found = source.places()
+    mean_ranks = _compute_mean_ranks(question, source, found)
+    placed = _sort(question, _rank_by_column(question, _add_mean_ranks(found, mean_ranks)))
     start, stop = (0, len(placed)) if page is None else ((page - 1) * PAGE, page * PAGE)
     listed = placed[start:stop]
     # The last row of a page is compared with the first of the next.
     tests = source.tests(placed[start : stop + 1]) if compared else [None] * len(listed)
-    scores = _list_ranked_scores(placed)
-    ranks = _compute_ranks(question, scores)
+    scores = [place.score for place in placed if place.score is not None and not place.baseline]
+    ranks = compute_ranks(scores, higher_is_better=question.higher_is_better)
     standings = []
     for place, test in zip(listed, tests, strict=False):
         p_value, method = (None, None) if place.score is None or test is None else test
@@ -60,17 +66,18 @@ def leaderboard(
         differs = None if p_value is None else is_significant(p_value)
         shown_p = round_p_value(p_value, full=full or question.reference_set.public)
         standings.append(SubmissionStanding(place, rank, shown_p, method, differs))
-    reported = [] if start else reported_entries(question, scores)
+    reported = [] if start else reported_entries(question, scores, mean_ranks)
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],
         judgments=describe_judgments(question),
-        rows=[add_judgments(question, row) for row in source.entries(standings, full=full)],
+        rows=_list_entries(question, source, standings, full=full),
         total=len(placed),
         page=page,
         pages=max(1, math.ceil(len(placed) / PAGE)),
         rescoring=source.rescoring(),
         reported=reported,
+        mean_rank_scores=[] if mean_ranks is None else [score.name for score in mean_ranks.scores],
         agreement=[
             *measure_agreement(question, [] if start else _list_judged(question, source, placed, full=full)),
             *measure_reported_agreement(question, reported),
@@ -82,11 +89,44 @@ def leaderboard(
 def places(question: LeaderboardQuery) -> list[RankedSubmission]:
     """Return the rows of `leaderboard` in the same order, with only the ranking score."""
     full = question.reference_set.public
-    found = _sort(question, _get_source(question).places())
+    source = _get_source(question)
+    found = source.places()
+    if question.is_sorted_by_mean_rank:
+        found = _add_mean_ranks(found, _compute_mean_ranks(question, source, found))
+    found = _sort(question, _rank_by_column(question, found))
     return [place._replace(score=shown(place.score, full=full)) for place in found]
 
 
-def _rank_by_judgment(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[RankedSubmission]:
+def _compute_mean_ranks(
+    question: LeaderboardQuery, source: FinalRows | SubmissionRows, found: Sequence[RankedSubmission]
+) -> MeanRanks | None:
+    """Return the mean ranks of all rows but human baselines, or None without a column of mean ranks."""
+    if not question.mean_rank_scores:
+        return None
+    ranked = [place for place in found if not place.baseline]
+    return MeanRanks(
+        [
+            RankedScore(
+                name=name,
+                higher_is_better=higher_is_better(question.split, name),
+                values=source.values_of(name, ranked),
+            )
+            for name in source.mean_rank_scores or question.mean_rank_scores
+        ]
+    )
+
+
+def _add_mean_ranks(found: list[RankedSubmission], mean_ranks: MeanRanks | None) -> list[RankedSubmission]:
+    if mean_ranks is None:
+        return found
+    values = iter(mean_ranks.values)
+    return [place if place.baseline else place._replace(mean_rank=next(values)) for place in found]
+
+
+def _rank_by_column(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[RankedSubmission]:
+    """Return the rows with the values of a column that is not a score of a metric, if it ranks them."""
+    if question.is_sorted_by_mean_rank:
+        return [place._replace(score=place.mean_rank, score_id=None) for place in placed]
     if not question.is_sorted_by_judgment:
         return placed
     column = question.sorting_column
@@ -114,7 +154,28 @@ def _list_judged(
     ]
     if len(judged) < FEWEST_JUDGED:
         return []
-    return [add_judgments(question, row) for row in source.entries(judged, full=full)]
+    return _list_entries(question, source, judged, full=full)
+
+
+def _list_entries(
+    question: LeaderboardQuery,
+    source: FinalRows | SubmissionRows,
+    standings: Sequence[SubmissionStanding],
+    *,
+    full: bool,
+) -> list[LeaderboardEntry]:
+    """Return the rows of some submissions, with the values of all columns."""
+    rows = source.entries(standings, full=full)
+    if question.mean_rank_scores:
+        rows = (
+            replace(
+                row,
+                scores={MEAN_RANK: standing.place.mean_rank, **row.scores},
+                intervals={MEAN_RANK: None, **row.intervals},
+            )
+            for standing, row in zip(standings, rows, strict=True)
+        )
+    return [add_judgments(question, row) for row in rows]
 
 
 def _get_source(question: LeaderboardQuery) -> FinalRows | SubmissionRows:
@@ -129,16 +190,3 @@ def _sort(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[Ra
         return place.score is None, value, place.baseline, place.entrant, place.key
 
     return sorted(placed, key=order)
-
-
-def _list_ranked_scores(placed: Sequence[RankedSubmission]) -> list[float]:
-    """Return the scores that have ranks."""
-    return [place.score for place in placed if place.score is not None and not place.baseline]
-
-
-def _compute_ranks(question: LeaderboardQuery, scores: Sequence[float]) -> dict[float, int]:
-    """Return the rank of each score: one more than the number of better ones."""
-    ranks: dict[float, int] = {}
-    for rank, score in enumerate(sorted(scores, reverse=question.higher_is_better), start=1):
-        ranks.setdefault(score, rank)
-    return ranks

@@ -10,6 +10,8 @@ from typing import Any
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, leaderboard_points
 from capeval_server.challenges.models import Reported
 from capeval_server.challenges.reported_scores import name_score
+from capeval_server.leaderboards.layouts import MEAN_RANK
+from capeval_server.leaderboards.mean_ranks import MeanRanks
 from capeval_server.leaderboards.query import LeaderboardQuery
 
 __all__ = ["POINTS", "ReportedEntry", "reported_entries"]
@@ -46,7 +48,9 @@ class ReportedEntry:
     scores: Mapping[str, float | None]
 
 
-def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> list[ReportedEntry]:
+def reported_entries(
+    question: LeaderboardQuery, scores: Sequence[float], mean_ranks: MeanRanks | None = None
+) -> list[ReportedEntry]:
     """Return the scores reported for a leaderboard's references, in its order.
 
     Reported scores are of all images, and not by a specific version of the references. Therefore a
@@ -57,6 +61,7 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     Args:
         question: The query.
         scores: The scores that rank the teams' rows.
+        mean_ranks: The mean ranks of the teams' rows, if the leaderboard has a column of them.
     """
     if question.subset or question.declared or not question.current:
         return []
@@ -68,7 +73,7 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     merged = _merge(sorted(found, key=lambda one: (one.reference_set != question.reference_set, one.name)))
     sort = question.sorted_column
     names = _list_reported_judgments(question, [row.judgments for row in merged])
-    entries = [_build_entry(question, row, names, scores) for row in merged]
+    entries = [_build_entry(question, row, names, scores, mean_ranks) for row in merged]
     sign = -1 if question.descending else 1
     entries.sort(key=lambda entry: (entry.scores[sort] is None, sign * (entry.scores[sort] or 0.0)))
     return entries
@@ -135,7 +140,11 @@ def _list_reported_judgments(
 
 
 def _build_entry(
-    question: LeaderboardQuery, merged: _MergedRow, names: Sequence[str], scores: Sequence[float]
+    question: LeaderboardQuery,
+    merged: _MergedRow,
+    names: Sequence[str],
+    scores: Sequence[float],
+    mean_ranks: MeanRanks | None,
 ) -> ReportedEntry:
     values = {
         column.label: merged.judgments.get(column.name)
@@ -143,9 +152,16 @@ def _build_entry(
         else merged.by_set.get(column.references, {}).get(name_score(column.name, column.subset))
         for column in question.columns
     }
+    placed = None
+    if merged.source.ranked and mean_ranks is not None:
+        placed = mean_ranks.place_reported(merged.by_set.get(question.reference_set.name, {}))
+        # A mean rank is hypothetical like a rank, so it is shown only with ranks.
+        values[MEAN_RANK] = placed and placed[0]
     sorted_by = values[question.sorted_column]
     rank = None
-    if merged.source.ranked and sorted_by is not None:
+    if placed is not None and question.is_sorted_by_mean_rank:
+        rank = placed[1]
+    elif merged.source.ranked and sorted_by is not None:
         better = gt if question.higher_is_better else lt
         rank = 1 + sum(better(score, sorted_by) for score in scores)
     return ReportedEntry(

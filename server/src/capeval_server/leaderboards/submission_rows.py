@@ -65,6 +65,8 @@ class SubmissionRows:
     """Submissions on a phase's leaderboard, with human baselines of the references."""
 
     final: datetime | None = None
+    # Only final results keep the choice of an earlier time.
+    mean_rank_scores: list[str] | None = None
 
     def __init__(self, question: LeaderboardQuery) -> None:
         self._question = question
@@ -97,7 +99,8 @@ class SubmissionRows:
     def places(self) -> list[RankedSubmission]:
         """Return all submissions with the score that ranks them."""
         found = list(self._submissions.values_list(_cast_id("pk"), "stamp", "team__name"))
-        scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found])
+        name = self._question.sort_by
+        scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found], name)
         places = []
         for key, stamp, team in found:
             score_id, value = scores[key, stamp]
@@ -106,9 +109,15 @@ class SubmissionRows:
             )
         return places
 
-    def _ranking_scores(self, wanted: Sequence[_Stamped]) -> dict[_Stamped, _Ranking]:
+    def values_of(self, name: str, places: Iterable[RankedSubmission]) -> list[float | None]:
+        """Return a score of some submissions."""
+        wanted = [(place.key, place.stamp) for place in places if place.stamp is not None]
+        scores = self._ranking_scores(wanted, name)
+        return [finite(scores[one].value) for one in wanted]
+
+    def _ranking_scores(self, wanted: Sequence[_Stamped], name: str) -> dict[_Stamped, _Ranking]:
         question = self._question
-        group = repr((question.version.pk, question.sort_by, question.subset))
+        group = repr((question.version.pk, name, question.subset))
         known = _ranking.known(group, wanted)
         missing = [one for one in wanted if one not in known]
         if not missing:
@@ -117,7 +126,7 @@ class SubmissionRows:
             result__submission__in=self._filter_named(missing),
             result__reference_version=question.version,
             subset=question.subset,
-            name=question.sort_by,
+            name=name,
         ).values_list(_cast_id("result__submission"), "pk", "value")
         stored = {key: _Ranking(pk, value) for key, pk, value in rows}
         new = {(key, stamp): stored.get(key, _Ranking()) for key, stamp in missing}

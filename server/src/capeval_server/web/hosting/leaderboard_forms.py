@@ -46,6 +46,13 @@ class ColumnsForm(forms.Form):
         help_text="Shown once a campaign of this challenge has a release with these judgments, or reported"
         " scores contain them.",
     )
+    mean_rank = forms.MultipleChoiceField(
+        label="Mean rank",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="With two or more scores, leaderboards have a column with the mean of each row's ranks by"
+        " these scores, and open in its order.",
+    )
     seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     def __init__(self, split: Split, *arguments: Any, **options: Any) -> None:
@@ -55,6 +62,7 @@ class ColumnsForm(forms.Form):
             "scores": score_names(split),
             "subsets": split.subsets.order_by("pk").values_list("name", flat=True),
             "judgments": list_questions(),
+            "mean_rank": score_names(split),
         }
         for name, values in choices.items():
             field = cast(forms.MultipleChoiceField, self.fields[name])

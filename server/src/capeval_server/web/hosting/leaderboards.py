@@ -27,7 +27,9 @@ def columns(request: HttpRequest, challenge: Challenge, split: str) -> HttpRespo
     form = ColumnsForm(found, request.POST or None, initial=initial)
     status = form_status(form)
     if request.method == "POST" and form.is_valid():
-        wanted = {name: values for name, values in form.cleaned_data.items() if name != "seen"}
+        # Without chosen scores, there is no column of mean ranks.
+        omitted = {"seen"} if form.cleaned_data["mean_rank"] else {"seen", "mean_rank"}
+        wanted = {name: values for name, values in form.cleaned_data.items() if name not in omitted}
         chosen = None if "reset" in request.POST else wanted
         seen = form.cleaned_data["seen"]
         try:

@@ -15,7 +15,15 @@ from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
-from capeval_server.leaderboards.query import Layout, LeaderboardColumn, LeaderboardQuery, default_layout
+from capeval_server.leaderboards.layouts import (
+    MEAN_RANK,
+    WHOLE,
+    Layout,
+    LeaderboardColumn,
+    default_layout,
+    default_sort,
+)
+from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import POINTS, ReportedEntry
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
@@ -24,6 +32,8 @@ __all__ = ["address", "current", "near_pages", "table", "time_asked"]
 
 _STRIP_WIDTH = 132
 _LONGEST_METHOD = 200
+# Decimal places of columns that are not scores of a metric.
+_DIGITS = {POINTS: 0, MEAN_RANK: 2}
 
 
 class ChoiceLink(NamedTuple):
@@ -44,7 +54,7 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         changes: Additional or replaced parameters. Empty ones are omitted.
     """
     default = default_layout(question.split, changes.get("subset", question.subset))
-    sorted_by_default = question.sort_by == question.split.sort_by and not pinned
+    sorted_by_default = question.sort_by == question.default_sort and not pinned
     asked: dict[str, str | list[str]] = {
         "split": question.split.name,
         "references": question.reference_set.name,
@@ -100,8 +110,9 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "choices": _list_choices(question),
         "pages": _list_pages(board),
         "plot": address(question, view="leaderboard_plot"),
-        # Without any score, the plot would be empty.
-        "plotted": any(row.scores[question.sorted_column] is not None for row in board.rows),
+        # Without any score, the plot would be empty. Mean ranks have no intervals to show.
+        "plotted": not question.is_sorted_by_mean_rank
+        and any(row.scores[question.sorted_column] is not None for row in board.rows),
         "cite": address(question, view="cite"),
         "csv": f"{api}?{query(question, format='csv')}",
         "json": f"{api}?{query(question)}",
@@ -177,6 +188,8 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
     for group, members in groupby(_sort_columns(question), lambda column: _name_group(question, column)):
         columns = list(members)
         chosen = [column.label == question.sorted_column for column in columns]
+        # The interval of the ranking score has its own column.
+        has_interval = any(chosen) and not question.is_sorted_by_mean_rank
         for place, column in enumerate(columns):
             name = column.subset or "all images" if named_by_subset else column.name
             heads.append(
@@ -185,8 +198,8 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
                     "address": _sort_url(question, column, chosen[place]),
                     "sort": ("descending" if question.descending else "ascending") if chosen[place] else "",
                     "above": "" if place else group,
-                    # The interval of the ranking score has its own column.
-                    "width": len(columns) + any(chosen),
+                    "has_interval": chosen[place] and has_interval,
+                    "width": len(columns) + has_interval,
                 }
             )
     return heads
@@ -230,7 +243,8 @@ def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: boo
         "sort_by": column.label,
     }
     if not column.is_judged:
-        changes["sort_by"] = "" if column.name == question.split.sort_by else column.name
+        default = default_sort(question.split, column.subset, question.layout)
+        changes["sort_by"] = "" if column.name == default else column.name
         changes |= {"references": column.references, "subset": column.subset}
         # Scores by another reference set have their own version.
         changes |= {} if column.references == question.reference_set.name else {"version": ""}
@@ -310,15 +324,19 @@ def _list_layouts(question: LeaderboardQuery, *, has_subsets: bool) -> list[Choi
         texts = {"chosen": "overview", **texts}
     if has_subsets:
         texts |= {"subsets": "each subset", "both": "each score and subset"}
-    sort_by = question.split.sort_by if question.is_sorted_by_judgment else question.sort_by
     return [
-        ChoiceLink(text, _build_url(question, layout=one, sort_by=sort_by), one == question.layout)
+        ChoiceLink(text, _build_url(question, layout=one), one == question.layout)
         for one, text in texts.items()
     ]
 
 
 def _build_url(question: LeaderboardQuery, **changes: Any) -> str:
-    return address(replace(question, **changes))
+    """Return the URL of a changed query, which keeps the order if possible."""
+    changed = replace(question, **changes)
+    is_possible = changed.is_sorted_by_score or (not changed.subset and changed.layout in WHOLE)
+    if "sort_by" not in changes and (question.sort_by == question.default_sort or not is_possible):
+        changed = replace(changed, sort_by=changed.default_sort)
+    return address(changed)
 
 
 def _current_url(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
@@ -326,8 +344,8 @@ def _current_url(question: LeaderboardQuery, split: str, references: str, subset
 
     It keeps the order if possible.
     """
-    known = split == question.split.name and question.sort_by != question.split.sort_by
-    known = known and not (subset and question.is_sorted_by_judgment)
+    known = split == question.split.name and question.sort_by != question.default_sort
+    known = known and (question.is_sorted_by_score or not subset)
     return address(
         question,
         split=split,
@@ -410,7 +428,7 @@ def _build_reported_row(entry: ReportedEntry, board: Leaderboard) -> dict[str, A
             entry.scores[label],
             None,
             chosen=label == board.question.sorted_column,
-            digits=0 if label == POINTS else 3,
+            digits=_DIGITS.get(label, 3),
         )
         for label in labels
     ]
@@ -423,7 +441,11 @@ def _parse_host(link: str) -> str:
 
 def _build_cell(row: LeaderboardEntry, name: str, sort_by: str) -> dict[str, Any]:
     cell = _build_score(
-        row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed
+        row.scores[name],
+        row.intervals[name],
+        chosen=name == sort_by,
+        failed=name in row.failed,
+        digits=_DIGITS.get(name, 3),
     )
     return {**cell, "judged": row.judgments.get(name)}
 
