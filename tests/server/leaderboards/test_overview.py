@@ -22,6 +22,7 @@ from capeval_server.hosting.services import final_results
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.hosting.services.reported_scores import add_reported, reference_set
+from capeval_server.leaderboards.judgments import list_judgments
 from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import Submission
@@ -211,7 +212,7 @@ def people(challenge: Challenge, phase: Phase) -> dict[str, Submission]:
     return found
 
 
-def test_judgments_are_columns(people: dict[str, Submission]) -> None:
+def test_judgments_are_columns(people: dict[str, Submission], phase: Phase) -> None:
     found = Client().get(API).json()
     assert found["columns"][-1] == "M3"
     (source,) = found["judgments"]
@@ -231,6 +232,24 @@ def test_judgments_are_columns(people: dict[str, Submission]) -> None:
     assert [(row["rank"], row["team"]) for row in by_people] == [
         (1, "team-5"), (2, "team-4"), (3, "team-2"), (4, "team-3"), (5, "team-1"),
     ]  # fmt: skip
+    # The tests are those of the release, also in the reverse order and with all digits.
+    p_values = {each.system: each.p_value for each in list_judgments(phase.challenge)[0].differences.values()}
+    # Random, which is not on the leaderboard, is between the last two.
+    assert [row["p_value"] for row in by_people] == [
+        *(p_values[team] for team in ("team-5", "team-4", "team-2")), None, None,
+    ]  # fmt: skip
+    assert {row["test"] for row in by_people[:3]} == {"bootstrap"}
+    worst = Client().get(f"{API}?sort_by=M3&order=worst").json()["rows"]
+    assert [row["p_value"] for row in worst[:4]] == [row["p_value"] for row in by_people[3::-1]]
+    page = Client().get(f"{PAGE}?sort_by=M3").content.decode()
+    tied = [row["team"] for row in by_people if row["differs_from_next"] is False]
+    assert 0 < len(tied) == page.count("not distinguishable from the next row (p =")
+    assert "their M3 does not differ significantly (paired bootstrap over images, p > 0.05)" in page
+    # Nothing is claimed if a judged system between two rows is not on the leaderboard.
+    Submission.objects.filter(pk=people["team-2"].pk).update(mark="hidden")
+    by_people = Client().get(f"{API}?sort_by=M3").json()["rows"]
+    assert [row["p_value"] is None for row in by_people] == [False, True, True, True]
+    Submission.objects.filter(pk=people["team-2"].pk).update(mark="")
     line = rows_of_csv(Client().get(f"{API}?format=csv&sort_by=M3&order=worst").content.decode())[0]
     assert (line["team"], line["M3"], line["M3 images"], line["M3 votes"]) == ("team-1", "1.0", "4", "12")
     for address in (PAGE, f"{PAGE}?sort_by=M3", f"{PAGE}?split=val&references=c2&sort_by=M3&order=worst"):

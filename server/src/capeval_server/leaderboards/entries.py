@@ -49,9 +49,10 @@ class LeaderboardEntry:
         scores: Score of each column by its label, including human judgments.
         intervals: 95% interval of each score.
         judgments: Number of answers behind each human judgment, and their agreement.
-        p_value: P-value of the difference to the next row, in the score that ranks.
+        p_value: P-value of the difference to the next row, in the score that ranks. None for mean ranks, and
+            for judgments if the next judged system is not the next row.
         test: Test of the p-value: `randomization` of the captions of each image, or `bootstrap` of the images
-            for scores that an earlier version of the server stored.
+            for human judgments and for scores that an earlier version of the server stored.
         differs_from_next: True if the p-value is at most 0.05.
         note: Change of the submission after the results became final.
         extra: Values of registered columns that have no field here, by column name.
@@ -141,7 +142,7 @@ class Leaderboard:
         rescoring: Number of submissions that wait for scores by the current references.
         rows: All rows, or the rows of the page.
         reported: Externally reported scores. They are not rows, and are on the first page only.
-        mean_rank_scores: Scores whose ranks the column `Mean rank` averages; empty without the column.
+        mean_rank_scores: Scores of the column `Mean rank`; empty without the column.
         agreement: Correlation of each metric with the human judgments over at least five judged systems, on
             the first page only.
         final: Time at which the results became final.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 
 from capeval.formats.judgments.human_scores import HumanScore
-from capeval_server.leaderboards.entries import JudgmentSource, LeaderboardEntry
+from capeval_server.leaderboards.entries import JudgmentSource, LeaderboardEntry, RankedSubmission
 from capeval_server.leaderboards.judgments import JudgmentDetails
 from capeval_server.leaderboards.layouts import LeaderboardColumn
 from capeval_server.leaderboards.query import LeaderboardQuery
+from capeval_server.leaderboards.significance import NeighborTest
 
-__all__ = ["add_judgments", "describe_judgments", "find_judgment"]
+__all__ = ["add_judgments", "describe_judgments", "find_judgment", "list_judgment_tests"]
 
 
 def find_judgment(column: LeaderboardColumn, submission: object, *, baseline: bool) -> HumanScore | None:
@@ -22,6 +25,26 @@ def find_judgment(column: LeaderboardColumn, submission: object, *, baseline: bo
         baseline: Whether the row is the human baseline.
     """
     return None if column.judgment is None else column.judgment.get_score(submission, baseline=baseline)
+
+
+def list_judgment_tests(
+    column: LeaderboardColumn, placed: Sequence[RankedSubmission]
+) -> list[NeighborTest | None]:
+    """Return the test of the judgments of each row and the next, from the release of the judgments.
+
+    A release tests systems that are neighbors in its own order. A test is None if another judged system,
+    which is not on the leaderboard, is between two rows.
+    """
+    if column.judgment is None:
+        return [None] * len(placed)
+    tests: list[NeighborTest | None] = []
+    scores = [find_judgment(column, place.submission, baseline=place.baseline) for place in placed]
+    for first, second in pairwise(scores):
+        both = first is not None and second is not None
+        p_value = column.judgment.get_p_value(first, second) if both else None
+        # Releases use the paired bootstrap over images, like scores without stored sums.
+        tests.append(None if p_value is None else NeighborTest(p_value, "bootstrap"))
+    return [*tests, None] if placed else []
 
 
 def describe_judgments(question: LeaderboardQuery) -> list[JudgmentSource]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from capeval.formats.judgments.human_scores import HumanScore
+from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
+from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN
 from capeval_server.challenges.models import Challenge
 
@@ -52,7 +53,7 @@ class HumanScoreColumn:
         release: Name of the release.
         source: Name of campaign and release, unique on the server.
         scores: Score of each judged system.
-        tied: For systems that can't be distinguished from the next one, that next system.
+        differences: Tests of the difference between a system and the next one, by the name of the first.
         missing: The names among Human and Random that were not judged.
         notes: Notes on the intervals, and on the collection of answers that affects their interpretation.
         is_chosen: Whether adaptive sampling chose the compared systems.
@@ -65,11 +66,28 @@ class HumanScoreColumn:
     release: str
     source: str
     scores: Mapping[str, HumanScore]
-    tied: Mapping[str, str]
+    differences: Mapping[str, HumanDifference]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     is_chosen: bool = False
     excluded: int | None = None
+
+    @cached_property
+    def tied(self) -> dict[str, str]:
+        """For systems that can't be distinguished from the next one, that next system."""
+        return {
+            system: found.next
+            for system, found in self.differences.items()
+            if not is_significant(found.p_value)
+        }
+
+    def get_p_value(self, first: HumanScore, second: HumanScore) -> float | None:
+        """Return the p-value of the difference of two systems; None if they are not neighbors here."""
+        for one, other in ((first, second), (second, first)):
+            found = self.differences.get(one.system)
+            if found is not None and found.next == other.system:
+                return found.p_value
+        return None
 
     @cached_property
     def by_submission(self) -> dict[str, HumanScore]:

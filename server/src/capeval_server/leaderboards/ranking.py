@@ -14,7 +14,12 @@ from capeval_server.leaderboards.entries import (
     SubmissionStanding,
 )
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
-from capeval_server.leaderboards.judged_rows import add_judgments, describe_judgments, find_judgment
+from capeval_server.leaderboards.judged_rows import (
+    add_judgments,
+    describe_judgments,
+    find_judgment,
+    list_judgment_tests,
+)
 from capeval_server.leaderboards.layouts import MEAN_RANK
 from capeval_server.leaderboards.mean_ranks import MeanRanks, RankedScore, compute_ranks
 from capeval_server.leaderboards.metric_agreement import (
@@ -24,6 +29,7 @@ from capeval_server.leaderboards.metric_agreement import (
 )
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
+from capeval_server.leaderboards.significance import NeighborTest
 from capeval_server.leaderboards.submission_rows import SubmissionRows
 from capeval_server.submissions.selectors.precision import round_p_value, shown
 from capeval_server.submissions.selectors.scores import higher_is_better
@@ -56,7 +62,7 @@ def leaderboard(
     start, stop = (0, len(placed)) if page is None else ((page - 1) * PAGE, page * PAGE)
     listed = placed[start:stop]
     # The last row of a page is compared with the first of the next.
-    tests = source.tests(placed[start : stop + 1]) if compared else [None] * len(listed)
+    tests = _test(question, source, placed[start : stop + 1]) if compared else [None] * len(listed)
     scores = [place.score for place in placed if place.score is not None and not place.baseline]
     ranks = compute_ranks(scores, higher_is_better=question.higher_is_better)
     standings = []
@@ -64,7 +70,9 @@ def leaderboard(
         p_value, method = (None, None) if place.score is None or test is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
         differs = None if p_value is None else is_significant(p_value)
-        shown_p = round_p_value(p_value, full=full or question.reference_set.public)
+        shown_p = round_p_value(
+            p_value, full=full or question.is_sorted_by_judgment or question.reference_set.public
+        )
         standings.append(SubmissionStanding(place, rank, shown_p, method, differs))
     reported = [] if start else reported_entries(question, scores, mean_ranks)
     return Leaderboard(
@@ -95,6 +103,15 @@ def places(question: LeaderboardQuery) -> list[RankedSubmission]:
         found = _add_mean_ranks(found, _compute_mean_ranks(question, source, found))
     found = _sort(question, _rank_by_column(question, found))
     return [place._replace(score=shown(place.score, full=full)) for place in found]
+
+
+def _test(
+    question: LeaderboardQuery, source: FinalRows | SubmissionRows, placed: Sequence[RankedSubmission]
+) -> list[NeighborTest | None]:
+    """Return the test of the difference of each row to the next, in the column that ranks the rows."""
+    if question.is_sorted_by_judgment:
+        return list_judgment_tests(question.sorting_column, placed)
+    return source.tests(placed)
 
 
 def _compute_mean_ranks(

@@ -11,7 +11,6 @@ from typing import Any
 
 from capeval.errors import CapevalError
 from capeval.formats.judgments.human_scores import HumanScore, load_human_differences, load_human_scores
-from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
 from capeval.studies.judging.wins import STRENGTH, WINS
 from capeval_server.annotation.models import Release
@@ -153,7 +152,6 @@ def _load_columns(release: Release) -> tuple[HumanScoreColumn, ...]:
     # Older releases don't have this file.
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
-    tied = [each for each in differences if not is_significant(each.p_value)]
     manifest = json.loads((folder / "manifest.json").read_bytes())
     found, questions = [], _get_questions()
     for question in dict.fromkeys(score.question for score in scores):
@@ -166,7 +164,7 @@ def _load_columns(release: Release) -> tuple[HumanScoreColumn, ...]:
                 release=release.name,
                 source=_name_source(release),
                 scores=of_question,
-                tied={each.system: each.next for each in tied if each.question == question},
+                differences={each.system: each for each in differences if each.question == question},
                 missing=tuple(name for name in (HUMAN, RANDOM) if name not in of_question),
                 notes=_list_notes(question, of_question.values(), manifest),
                 is_chosen=bool(manifest.get("next_pairs")),
