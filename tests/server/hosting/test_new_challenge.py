@@ -30,6 +30,7 @@ GIVEN = {
     "slug": "by-form",
     "description": "What it is.",
     "rules": "Be fair.",
+    "visibility": "unlisted",
     "split": "test",
     "reference_set": "c2",
     "metrics": ["BLEU", "CIDEr-D"],
@@ -68,6 +69,8 @@ def _hidden(page: str) -> dict[str, Any]:
 def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
     answer = maker.client.get("/new/form/")
     check_page(answer.content.decode(), answer.headers["Content-Security-Policy"])
+    # A new challenge is a draft, unless its organizer chooses otherwise.
+    assert '<option value="draft" selected>' in answer.content.decode()
     page = _send(maker, human=_file(RESULTS), subsets=_file({"dogs": [1, 2]}))
     assert "Create the challenge by-form?" in page
     for text in (
@@ -76,12 +79,14 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
         ">Submissions per team and day<",
         ">captions_test_&lt;alg&gt;_results.json<",
         ">everybody<",
+        ">unlisted<",
     ):
         assert text in page
     assert not Challenge.objects.exists()
     maker.do("/new/apply/", **_hidden(page))
     made = Challenge.objects.get()
     assert (made.slug, made.title, made.rules) == ("by-form", "By a form", "Be fair.")
+    assert made.visibility == "unlisted"
     split = made.splits.get()
     assert (split.metrics, split.image_ids) == (["BLEU", "CIDEr-D"], list(range(1, 7)))
     references = split.reference_sets.get()
@@ -100,6 +105,7 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
         ({"human": _file([{"image_id": 1, "caption": "A dog."}])}, "human", "are missing a caption"),
         ({"subsets": _file({"dogs": [99]})}, "subsets", "must contain only images of split"),
         ({"slug": "a b"}, "slug", "String should match pattern"),
+        ({"visibility": "archived"}, "visibility", "Select a valid choice"),
         ({"sort_by": "SPICE"}, "sort_by", "must be one of"),
         ({"closes": "2020-01-01T00:00"}, "closes", "must be after opens"),
         ({"metrics": []}, "metrics", "This field is required"),

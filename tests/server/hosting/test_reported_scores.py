@@ -259,3 +259,41 @@ def test_the_command_line_imports_and_removes_them(challenge: Challenge, tmp_pat
         reported("small", "val", "c2", "old")
     reported("small", "val", "c2", "old", remove=True)
     assert not Reported.objects.exists()
+
+
+FILTERED = "&declared=training-data:COCO only"
+
+
+@pytest.mark.django_db
+def test_reported_rows_follow_a_filter(phase: Phase, challenge: Challenge) -> None:
+    choices = ["COCO only", "more"]
+    challenge.fields = [{"name": "training-data", "type": "choice", "choices": choices}]
+    challenge.save()
+    challenge = Challenge.objects.get()
+    stand("ours", 0.5, declared={"training-data": "COCO only"})
+    _import(challenge, TABLE)
+    found = Client().get(API + FILTERED).json()
+    assert (found["reported"], found["reported_undeclared"]) == ([], 2)
+    sentence = "2 rows reported elsewhere are hidden, because they do not declare a value of the filter."
+    assert sentence in Client().get(PAGE + FILTERED).content.decode()
+    _import(challenge, b"team,training-data,CIDEr-D\nA,COCO only,0.9\nB,more,0.8\nC,,0.7\n", ranked=True)
+    assert len(Client().get(API).json()["reported"]) == 3
+    found = Client().get(API + FILTERED).json()
+    assert [(row["team"], row["rank"], row["declared"]) for row in found["reported"]] == [
+        ("A", 1, {"training-data": "COCO only"})
+    ]
+    assert found["reported_undeclared"] == 1
+    page = Client().get(PAGE + FILTERED).content.decode()
+    assert "1 row reported elsewhere is hidden, because it does not declare a value of the filter." in page
+    assert "hidden, because" not in Client().get(PAGE).content.decode()
+    assert '<span class="badge quiet"><bdi>more</bdi></span>' in Client().get(PAGE).content.decode()
+    text = Client().get(f"{API}{FILTERED}&format=csv").content.decode()
+    last = list(csv.DictReader(io.StringIO(text)))[-1]
+    assert (last["team"], last["training-data"], last["CIDEr-D"]) == ("A", "COCO only", "0.9")
+    # The exported rows can be imported again.
+    stored = Reported.objects.get()
+    assert reported_csv(stored).startswith("team,method,date,url,publication,training-data,CIDEr-D\r\nA,")
+    rows, _ = read_reported("x", reported_csv(stored).encode(), NAMES, challenge.declared_fields)
+    assert [row.to_stored() for row in rows] == stored.rows
+    with pytest.raises(ChallengeError, match=r"line 2, 'training-data' must be one of 'COCO only', 'more'"):
+        _import(challenge, b"team,training-data,CIDEr-D\nA,unknown,0.9\n")

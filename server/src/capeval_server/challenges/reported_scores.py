@@ -6,11 +6,12 @@ import html
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
 
 from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.declared_fields import DeclaredField
 from capeval.formats.io.json import TEXT, Field, check_row, iterate_rows, raise_type_error, read_json
 from capeval.formats.io.rows import read_table
 from capeval.metrics.registry import normalize_score
@@ -43,6 +44,7 @@ class ReportedRow:
         url: A URL with more information; empty if there is none.
         publication: The publication; empty if unknown.
         scores: The scores of all images, by capeval's names, and human judgments by question.
+        declared: The values of declared fields by name.
     """
 
     team: str
@@ -51,22 +53,31 @@ class ReportedRow:
     url: str
     publication: str
     scores: dict[str, float]
+    declared: dict[str, str] = field(default_factory=dict)
+
+    def to_stored(self) -> dict[str, Any]:
+        """Return the row as stored; rows without declared fields are stored as by earlier versions."""
+        found = asdict(self)
+        return found if self.declared else {name: found[name] for name in found if name != "declared"}
 
 
-def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
+def read_reported(
+    name: str, data: bytes, names: Sequence[str], declared: Sequence[DeclaredField] = ()
+) -> tuple[list[ReportedRow], list[str]]:
     """Return the rows of a file, and the names of its scores that have no column.
 
     Scores can have the names of COCO's server: `CIDEr` is CIDEr-D. `CIDEr-D (in-domain)` is the
     score of a subset. Human judgments are scores too, such as `M1`; in COCO's leaderboard of 2015, `q1`.
 
-    Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS` and a
-    column per score; or the JSON of COCO's leaderboards. HTML entities in that JSON, such as `&amp;`, are
-    decoded.
+    Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS`, a
+    column per score and optional columns of declared fields; or the JSON of COCO's leaderboards. HTML
+    entities in that JSON, such as `&amp;`, are decoded.
 
     Args:
         name: The name of the file in error messages.
         data: The content of the file.
         names: The names of the leaderboard's scores.
+        declared: The fields that submitters to the challenge declare.
 
     Raises:
         FormatError: The file is invalid.
@@ -75,7 +86,8 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
         if len(data) > _MOST_BYTES:
             raise _build_error(f"the file must have at most {_MOST_BYTES:,} bytes (got {len(data):,})")
         is_json = data.lstrip()[:1] in (b"[", b"{")
-        parsed = _parse_json(data) if is_json else _parse_csv(data)
+        fields = {field.name: field for field in declared if field.name not in (*COLUMNS, *names)}
+        parsed = _parse_json(data) if is_json else _parse_csv(data, fields)
         read = [replace(row, scores=_normalize_names(row.scores, names)) for row in parsed]
         if not 1 <= len(read) <= MOST_ROWS:
             raise _build_error(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
@@ -116,7 +128,7 @@ def _normalize_names(scores: Mapping[str, float], names: Sequence[str]) -> dict[
     return found
 
 
-def _parse_csv(data: bytes) -> Iterator[ReportedRow]:
+def _parse_csv(data: bytes, declared: Mapping[str, DeclaredField]) -> Iterator[ReportedRow]:
     header, body = read_table(data, _MOST_BYTES)
     if "team" not in header:
         raise _build_error(f"the first line must name the column 'team' (got {','.join(header)[:80]!r})")
@@ -126,10 +138,25 @@ def _parse_csv(data: bytes) -> Iterator[ReportedRow]:
     for line, fields in body:
         found = dict(zip(header, fields, strict=True))
         about = {name: unescape_cell(found.pop(name, "")) for name in COLUMNS}
+        values = {
+            name: _check_declared(declared[name], unescape_cell(found.pop(name)), f"line {line}")
+            for name in header
+            if name in declared
+        }
         scores = {
             name: _parse_number(text, f"line {line}, {name}") for name, text in found.items() if text.strip()
         }
-        yield _build_row(about, scores, f"line {line}")
+        given = {name: text for name, text in values.items() if text}
+        yield _build_row(about, scores, f"line {line}", given)
+
+
+def _check_declared(field: DeclaredField, text: str, where: str) -> str:
+    """Return the value of a declared field; an empty cell is empty for each type."""
+    text = _check_text(" ".join(text.split()), where, field.name)
+    try:
+        return text and field.check(text)
+    except FormatError as error:
+        raise _build_error(f"{where}, {error.message}") from None
 
 
 def _parse_number(text: str, where: str) -> float:
@@ -158,11 +185,12 @@ def _unescape(text: str) -> str:
     return text
 
 
-def _build_row(about: dict[str, str], scores: dict[str, Any], where: str) -> ReportedRow:
+def _build_row(
+    about: dict[str, str], scores: dict[str, Any], where: str, declared: Mapping[str, str] | None = None
+) -> ReportedRow:
     texts = {name: " ".join(text.split()) for name, text in about.items()}
     for name, text in texts.items():
-        if len(text) > _LONGEST or not text.isprintable():
-            raise _build_error(f"{where}, {name} must have at most {_LONGEST:,} characters, all printable")
+        _check_text(text, where, name)
     if texts["url"] and not safe_link(texts["url"]):
         raise _build_error(f"{where}, url must begin with http:// or https:// (got {texts['url'][:80]!r})")
     if texts["date"] and not _is_date(texts["date"]):
@@ -170,7 +198,17 @@ def _build_row(about: dict[str, str], scores: dict[str, Any], where: str) -> Rep
     for name, value in scores.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise _build_error(f"{where}, {name} must be a finite number (got {str(value)[:40]!r})")
-    return ReportedRow(**texts, scores={name: float(value) for name, value in scores.items()})
+    return ReportedRow(
+        **texts,
+        scores={name: float(value) for name, value in scores.items()},
+        declared=dict(declared or {}),
+    )
+
+
+def _check_text(text: str, where: str, name: str) -> str:
+    if len(text) > _LONGEST or not text.isprintable():
+        raise _build_error(f"{where}, {name} must have at most {_LONGEST:,} characters, all printable")
+    return text
 
 
 def _is_date(text: str) -> bool:

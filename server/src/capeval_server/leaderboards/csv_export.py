@@ -58,7 +58,8 @@ def to_csv(board: Leaderboard) -> str:
         details = [""] * len(judged) * len(_DETAILS)
         details += [_format_number(entry.scores[name]) for name in reported_only]
         end = (*details, "", "", entry.source, entry.source_url)
-        writer.writerow(escape_row((*about, *[""] * len(declared), *numbers, *end)))
+        texts = [entry.declared.get(name, "") for name in declared]
+        writer.writerow(escape_row((*about, *texts, *numbers, *end)))
     return out.getvalue()
 
 

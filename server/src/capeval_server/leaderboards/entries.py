@@ -142,6 +142,8 @@ class Leaderboard:
         rescoring: Number of submissions that wait for scores by the current references.
         rows: All rows, or the rows of the page.
         reported: Externally reported scores. They are not rows, and are on the first page only.
+        reported_undeclared: Number of reported rows that are hidden because they do not declare the fields
+            that the leaderboard is filtered by.
         mean_rank_scores: Scores of the column `Mean rank`; empty without the column.
         agreement: Correlation of each metric with the human judgments over at least five judged systems, on
             the first page only.
@@ -157,6 +159,7 @@ class Leaderboard:
     rescoring: int
     rows: list[LeaderboardEntry]
     reported: list[ReportedEntry]
+    reported_undeclared: int
     mean_rank_scores: list[str]
     agreement: list[MetricAgreement]
     final: datetime | None = None

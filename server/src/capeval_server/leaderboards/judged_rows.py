@@ -40,8 +40,9 @@ def list_judgment_tests(
     tests: list[NeighborTest | None] = []
     scores = [find_judgment(column, place.submission, baseline=place.baseline) for place in placed]
     for first, second in pairwise(scores):
-        both = first is not None and second is not None
-        p_value = column.judgment.get_p_value(first, second) if both else None
+        p_value = None
+        if first is not None and second is not None:
+            p_value = column.judgment.get_p_value(first, second)
         # Releases use the paired bootstrap over images, like scores without stored sums.
         tests.append(None if p_value is None else NeighborTest(p_value, "bootstrap"))
     return [*tests, None] if placed else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import gt, lt
-from typing import Any
+from typing import Any, NamedTuple
 
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, leaderboard_points
 from capeval_server.challenges.models import Reported
@@ -33,6 +33,7 @@ class ReportedEntry:
         publication: Publication of the method.
         source: Title of the source that reported the scores.
         source_url: URL of the source; empty if there is none.
+        declared: Public declared fields, if the source reports them.
         scores: Score of each column of the leaderboard by its label; also human judgments that only reported
             rows have, by question.
     """
@@ -45,38 +46,49 @@ class ReportedEntry:
     publication: str
     source: str
     source_url: str
+    declared: Mapping[str, str]
     scores: Mapping[str, float | None]
+
+
+class ReportedEntries(NamedTuple):
+    """Reported rows of a leaderboard, and the number of rows without values of the fields that filter it."""
+
+    entries: list[ReportedEntry]
+    undeclared: int
 
 
 def reported_entries(
     question: LeaderboardQuery, scores: Sequence[float], mean_ranks: MeanRanks | None = None
-) -> list[ReportedEntry]:
+) -> ReportedEntries:
     """Return the scores reported for a leaderboard's references, in its order.
 
     Reported scores are of all images, and not by a specific version of the references. Therefore a
-    leaderboard of a subset or of an earlier version has none. They have no declared fields either, by which
-    a leaderboard may be filtered. Rows with the same team, method and date are one entry if their scores are
-    by different reference sets, or if one has scores and the other one has human judgments.
+    leaderboard of a subset or of an earlier version has none. A leaderboard that is filtered by declared
+    fields has the rows with the selected values. Rows with the same team, method and date are one entry if
+    their scores are by different reference sets, or if one has scores and the other one has human judgments.
 
     Args:
         question: The query.
         scores: The scores that rank the teams' rows.
         mean_ranks: The mean ranks of the teams' rows, if the leaderboard has a column of them.
     """
-    if question.subset or question.declared or not question.current:
-        return []
+    if question.subset or not question.current:
+        return ReportedEntries([], 0)
     sets = [version.reference_set for version in question.shown_versions]
     found = Reported.objects.filter(reference_set__in=sets).select_related("reference_set")
     found = found.defer("reference_set__part").order_by("name")
     if question.as_of is not None:
         found = found.filter(created__lte=question.as_of)
     merged = _merge(sorted(found, key=lambda one: (one.reference_set != question.reference_set, one.name)))
+    wanted = question.declared_values.keys()
+    undeclared = sum(not wanted <= row.declared.keys() for row in merged)
+    merged = [row for row in merged if question.selects(row.declared)]
     sort = question.sorted_column
     names = _list_reported_judgments(question, [row.judgments for row in merged])
     entries = [_build_entry(question, row, names, scores, mean_ranks) for row in merged]
     sign = -1 if question.descending else 1
     entries.sort(key=lambda entry: (entry.scores[sort] is None, sign * (entry.scores[sort] or 0.0)))
-    return entries
+    return ReportedEntries(entries, undeclared)
 
 
 @dataclass(kw_only=True)
@@ -88,12 +100,14 @@ class _MergedRow:
         row: The row in it.
         by_set: The scores by reference set.
         judgments: The human judgments by question.
+        declared: The declared fields by name.
     """
 
     source: Reported
     row: Mapping[str, Any]
     by_set: dict[str, Mapping[str, float]]
     judgments: dict[str, float]
+    declared: dict[str, str]
 
 
 def _merge(found: Iterable[Reported]) -> list[_MergedRow]:
@@ -106,11 +120,12 @@ def _merge(found: Iterable[Reported]) -> list[_MergedRow]:
             same = by_key.setdefault(tuple(row[each] for each in ("team", "method", "date")), [])
             there = next((each for each in same if not each.by_set.get(name, {}).keys() & own.keys()), None)
             if there is None:
-                there = _MergedRow(source=source, row=row, by_set={}, judgments={})
+                there = _MergedRow(source=source, row=row, by_set={}, judgments={}, declared={})
                 same.append(there)
                 merged.append(there)
             there.by_set[name] = {**there.by_set.get(name, {}), **own}
             there.judgments |= judgments
+            there.declared = {**row.get("declared", {}), **there.declared}
     return merged
 
 
@@ -169,5 +184,6 @@ def _build_entry(
         **{name: str(merged.row[name]) for name in ("team", "method", "date", "url", "publication")},
         source=merged.source.title,
         source_url=merged.source.url,
+        declared=question.phase.challenge.shown(merged.declared),
         scores={**values, **{name: merged.judgments.get(name) for name in names}},
     )

@@ -6,7 +6,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from capeval.errors.messages import describe_id_types, describe_image_mismatch, 
 from capeval.formats import load_subsets
 from capeval.formats.caption_files import coco_results
 from capeval.formats.constraints import ImageConstraints, load_constraints
+from capeval.formats.declared_fields import DeclaredField, parse_fields
 from capeval.formats.images import ImageInfo, load_images
 from capeval.formats.io.json import to_json_bytes
 from capeval.metrics import METRICS
@@ -124,11 +125,16 @@ def read_files(
         OSError: A file can't be read.
     """
     there = {split.name: split for split in challenge.splits.all()} if challenge else {}
-    return {split.name: _read(read, split, there.get(split.name), deleted) for split in wanted.splits}
+    fields = parse_fields([field.model_dump() for field in wanted.challenge.fields])
+    return {split.name: _read(read, split, there.get(split.name), fields, deleted) for split in wanted.splits}
 
 
 def _read(
-    read: Read, split: definition.SplitDefinition, old: Split | None, deleted: Collection[str]
+    read: Read,
+    split: definition.SplitDefinition,
+    old: Split | None,
+    fields: Sequence[DeclaredField],
+    deleted: Collection[str],
 ) -> SplitFiles:
     _check_resources(split)
     _check_given(split, old)
@@ -158,7 +164,7 @@ def _read(
         if entry.human
     }
     reported = {
-        (entry.name, found.name): read_reported(*read(found.file), split.score_names)[0]
+        (entry.name, found.name): read_reported(*read(found.file), split.score_names, fields)[0]
         for entry in split.references
         for found in entry.reported
         if found.file is not None
@@ -501,7 +507,7 @@ def _import_reported(
         values: dict[str, Any] = {"title": found.title, "url": found.url, "ranked": found.ranked}
         rows = files.reported.get((wanted.name, found.name))
         if rows is not None:
-            values["rows"] = [asdict(row) for row in rows]
+            values["rows"] = [row.to_stored() for row in rows]
         upsert(Reported.objects, values, reference_set=reference_set, name=found.name)
 
 
@@ -520,7 +526,7 @@ def keep_reported(
     reference_set: ReferenceSet, name: str, rows: Sequence[ReportedRow], *, title: str, url: str, ranked: bool
 ) -> None:
     """Upsert externally reported scores; repeating it changes nothing."""
-    about = {"title": title, "url": url, "ranked": ranked, "rows": [asdict(row) for row in rows]}
+    about = {"title": title, "url": url, "ranked": ranked, "rows": [row.to_stored() for row in rows]}
     upsert(Reported.objects, about, reference_set=reference_set, name=name)
 
 

@@ -270,6 +270,7 @@ _TABLES = {
                     for name in ("team", "method", "date", "url", "publication", "scores")
                 },
             ),
+            **_related_columns(itemgetter(1), {"declared": lambda row: row.get("declared", {})}),
         },
     ),
     "teams": ExportTable(

@@ -50,7 +50,8 @@ def build_challenge_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str,
         "splits": [given["split"]],
         **{name: given[name] for name in ("quota_per_day", "quota_total", "leaderboard")},
     }
-    about = {name: given[name].replace("\r\n", "\n") for name in ("slug", "title", "description", "rules")}
+    texts = ("slug", "title", "description", "rules", "visibility")
+    about = {name: given[name].replace("\r\n", "\n") for name in texts}
     definition = tomli_w.dumps({"challenge": about, "splits": [split], "phases": [phase]})
     content = {"challenge.toml": definition.encode()}
     return zipped(content | {names[field]: data for field, (_, data) in files.items()})

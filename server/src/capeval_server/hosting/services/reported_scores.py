@@ -70,7 +70,9 @@ def add_reported(
         wanted = definition.ReportedScoresDefinition(
             name=name, title=title, file=file, url=url, ranked=ranked
         )
-        rows, left_out = read_reported(file, data, score_names(entry.split))
+        rows, left_out = read_reported(
+            file, data, score_names(entry.split), entry.split.challenge.declared_fields
+        )
     except ValidationError as error:
         problem = error.errors()[0]
         where, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
@@ -105,10 +107,15 @@ def remove_reported(user: User | None, entry: ReferenceSet, name: str) -> None:
 def reported_csv(reported: Reported) -> str:
     """Return the rows as CSV, which can be imported again."""
     names = list(dict.fromkeys(name for row in reported.rows for name in row["scores"]))
+    given = {name for row in reported.rows for name in row.get("declared", ())}
+    # The values of a field that was deleted could not be imported again.
+    fields = reported.reference_set.split.challenge.declared_fields
+    declared = [field.name for field in fields if field.name in given]
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(escape_row((*COLUMNS, *names)))
+    writer.writerow(escape_row((*COLUMNS, *declared, *names)))
     for row in reported.rows:
         scores = [repr(row["scores"][name]) if name in row["scores"] else "" for name in names]
-        writer.writerow(escape_row((*(row[name] for name in COLUMNS), *scores)))
+        values = [row.get("declared", {}).get(name, "") for name in declared]
+        writer.writerow(escape_row((*(row[name] for name in COLUMNS), *values, *scores)))
     return out.getvalue()

@@ -66,6 +66,15 @@ class NewChallengeForm(forms.Form):
         widget=forms.Textarea({"rows": 4}),
         help_text="Markdown. Participants must accept the rules.",
     )
+    visibility = forms.ChoiceField(
+        choices=[
+            (value, text)
+            for value, text in Challenge.Visibility.choices
+            if value != Challenge.Visibility.ARCHIVED
+        ],
+        initial=Challenge.Visibility.DRAFT,
+        help_text="Only organizers see a draft, so that you can check its pages before you publish it.",
+    )
     split = forms.CharField(
         label="Split",
         max_length=50,
@@ -135,6 +144,7 @@ class NewChallengeForm(forms.Form):
 _FIELD_BY_PATH = {
     "challenge.slug": "slug",
     "challenge.title": "title",
+    "challenge.visibility": "visibility",
     "splits[0].name": "split",
     "splits[0].sort_by": "sort_by",
     "splits[0].metrics": "metrics",
@@ -189,8 +199,8 @@ class ReportedForm(forms.Form):
         help_text="Ranks of teams do not change.",
     )
     file = forms.FileField(
-        help_text="CSV with a column team, optional columns method, date, url and publication, and one column"
-        " per score; or JSON in the format of the COCO leaderboards.",
+        help_text="CSV with a column team, optional columns method, date, url, publication and declared"
+        " fields, and one column per score; or JSON in the format of the COCO leaderboards.",
         max_length=100,
     )
 

@@ -432,7 +432,9 @@ def _build_reported_row(entry: ReportedEntry, board: Leaderboard) -> dict[str, A
         )
         for label in labels
     ]
-    return {"entry": entry, "host": _parse_host(entry.url), "cells": cells}
+    types = {field.name: field.type for field in board.question.phase.challenge.declared_fields}
+    kinds = list(_list_kinds(entry.declared, types))
+    return {"entry": entry, "host": _parse_host(entry.url), "kinds": kinds, "cells": cells}
 
 
 def _parse_host(link: str) -> str:
