@@ -83,6 +83,7 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     form = {
         "submissions": ids, "kinds": KINDS, "references": "val/c2", "images": 4, "answers": 3,
         "name": "first", "title": "First judging", "hourly": 12, "fee": 0, "phase": "open",
+        "check_every": 15,
     }  # fmt: skip
     # Task types with images need pictures.
     missing = olga.do(f"{PLACE}judge/", **form, status=422).content.decode()
@@ -92,7 +93,7 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
         pictures=SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip"),
     ).content.decode()  # fmt: skip
     assert Campaign.objects.count() == 0
-    for text in ("Smallest visible difference", "Human", "Random", "percentage points"):
+    for text in ("Answers to checks", "Smallest visible difference", "Human", "Random", "percentage points"):
         assert text in found
     # Four systems on four images, three answers each.
     assert ">48<" in found
@@ -101,11 +102,11 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     assert {kind: campaign.slug for kind, campaign in made.items()} == {
         kind: f"first-{kind}" for kind in KINDS
     }
-    systems = {item.payload["system"] for item in made["m1"].items.all()}
+    systems = {item.payload["system"] for item in made["m1"].items.filter(is_check=False)}
     assert len(systems) == 4
     assert {"Human", "Random"} <= systems
     for kind in ("m1", "m3", "m5"):
-        assert made[kind].items.count() == 16
+        assert made[kind].items.filter(is_check=False).count() == 16
         assert all(item.payload["image_id"].isdecimal() for item in made[kind].items.all())
     assert set(made["m1"].systems.values()) == set(ids)
     slugs = [campaign.slug for campaign in made.values()]
@@ -125,7 +126,7 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     for row in Participation.objects.filter(campaign=made["m3"]).select_related("campaign", "worker"):
         enrollment.agree(row, 1)
         row.refresh_from_db()
-        assert work_all(row, lambda held: {"choice": values[held.item.payload["system"].split("'")[0]]}) == 16
+        assert work_all(row, lambda held: {"choice": values[held.item.payload["system"].split("'")[0]]}) == 17
     nothing = people[0].get("/annotate/first-m3/").content.decode()
     assert "Your link is also for" in nothing
     assert "/annotate/first-m1/" in nothing
@@ -179,7 +180,7 @@ def test_pairs_are_balanced(judged: Challenge, olga: Someone) -> None:
         program.post(API, {"phase": "open", "kinds": ["triplet"], "images": 6, "name": "x"}).status_code
         == 201
     )
-    items = Campaign.objects.get().items.all()
+    items = Campaign.objects.get().items.filter(is_check=False)
     writers = [tuple(sorted((item.payload["first_by"], item.payload["second_by"]))) for item in items]
     counts = {pair: writers.count(pair) for pair in writers}
     # Two pairs on each of six images, of six possible pairs.

@@ -13,6 +13,7 @@ from ninja.files import UploadedFile
 from capeval_server.annotation.campaigns import leaderboard_judging as judging
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.judging_forecast import JudgingForecast, forecast_judging
+from capeval_server.annotation.core.options import MOST_ANSWERS
 from capeval_server.annotation.workers.enrollment import MOST_INVITES, invite_to_all
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
@@ -32,8 +33,8 @@ class JudgingChoices(Schema):
     """Choices for judging a leaderboard, as form fields.
 
     By default, all submissions on the leaderboard of the phase are judged, with the human captions of the
-    main leaderboard. `references` is a split and a reference set, such as `test/c5`. With `preview`, only the
-    forecast is returned.
+    main leaderboard. `references` is a split and a reference set, such as `test/c5`. One answer in
+    `check_every` is to an attention check; 0 turns checks off. With `preview`, only the forecast is returned.
     """
 
     phase: str
@@ -41,7 +42,8 @@ class JudgingChoices(Schema):
     submissions: list[UUID] = Field(default_factory=list)
     references: str = ""
     images: Annotated[int, Field(ge=2, le=100_000)] = 100
-    answers: Annotated[int, Field(ge=1, le=1000)] | None = None
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] | None = None
+    check_every: Annotated[int, Field(ge=0, le=1000)] = judging.DEFAULT_CHECK_EVERY
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$", max_length=judging.LONGEST_NAME)] = ""
     title: Annotated[str, Field(max_length=judging.LONGEST_TITLE)] = ""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
@@ -102,6 +104,7 @@ def judge(
         title=wanted.title or judging.default_title(phase),
         images=wanted.images,
         answers=wanted.answers,
+        check_every=wanted.check_every,
         seed=wanted.seed,
     )
     judged = judging.collect_captions(chosen, list(files))

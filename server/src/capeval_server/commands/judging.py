@@ -29,6 +29,14 @@ def leaderboard(
     answers: Annotated[
         int | None, Option(min=1, help="Answers per item.", show_default="of the task type")
     ] = None,
+    check_every: Annotated[
+        int | None,
+        Option(
+            min=0,
+            help="One answer in this number is to an attention check; 0 for none.",
+            show_default="as in other campaigns",
+        ),
+    ] = None,
     pictures: Annotated[
         Path | None, Option(help="Folder of the images. File names end in the image id, such as 42.jpg.")
     ] = None,
@@ -71,6 +79,7 @@ def leaderboard(
         title=judging.default_title(phase),
         images=images,
         answers=answers,
+        check_every=judging.DEFAULT_CHECK_EVERY if check_every is None else check_every,
         seed=seed,
     )
     files = {path.name: path for path in sorted(pictures.iterdir()) if path.is_file()} if pictures else {}
@@ -79,15 +88,18 @@ def leaderboard(
         unit = " points" if each.is_share else ""
         smallest = 100 * each.difference if each.is_share else each.difference
         print(
-            f"{each.kind}: {each.items:,} items, {each.answers:,} answers, {each.hours:.1f} hours, cost"
-            f" {each.cost:,.2f}, smallest visible difference {smallest:.2g}{unit}"
+            f"{each.kind}: {each.items:,} items, {each.answers:,} answers, {each.check_answers:,} answers to"
+            f" attention checks, {each.hours:.1f} hours, cost {each.cost:,.2f}, smallest visible difference"
+            f" {smallest:.2g}{unit}"
         )
+        if each.no_checks:
+            print(f"{each.kind}: {each.no_checks}")
     if forecast:
         return
     read = {each: files[each].read_bytes() for each in judged.pictures.values()}
     made = judging.create_judging(None, wanted, read)
     for campaign in made:
-        print(f"{campaign.slug}: created as a draft; items: {campaign.items.count()}")
+        print(f"{campaign.slug}: created as a draft; items: {campaign.items.filter(is_check=False).count()}")
     if workers:
         for token in invite_to_all(None, made, workers):
             print(f"{settings.ADDRESS}/annotate/{made[0].slug}/enter/{token}/")

@@ -10,11 +10,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePosixPath
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from pydantic import ValidationError
 
 from capeval.data.captions import ImageId
 from capeval.errors.messages import format_names
@@ -23,6 +26,7 @@ from capeval.toolkit import validate_choice
 from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
 from capeval_server.annotation.campaigns.form_files import build_campaign_files
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_consent, template_text
@@ -34,20 +38,23 @@ from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.selectors.image_browser import candidates_in, references_in
 
 __all__ = [
+    "DEFAULT_CHECK_EVERY",
     "LONGEST_NAME",
     "LONGEST_TITLE",
     "JudgingRequest",
     "check_kinds",
     "collect_captions",
+    "collect_items",
     "create_judging",
     "default_name",
     "default_title",
     "judging_kinds",
     "list_judgeable",
     "normalize_caption",
-    "render_items",
 ]
 
+DEFAULT_CHECK_EVERY: int = CampaignOptions.model_fields["check_every"].default
+"""Default interval of attention checks, in answers: that of all campaigns."""
 LONGEST_NAME, LONGEST_TITLE = 30, 120
 """Maximum lengths of the beginnings of names in URLs and of titles."""
 
@@ -68,6 +75,7 @@ class JudgingRequest:
         title: Beginning of the campaigns' titles.
         images: Number of images, drawn at random.
         answers: Number of answers per item; None for the default of each task type.
+        check_every: Interval of attention checks in answers, as in `CampaignOptions`.
         seed: Seed of random draws.
         options: Further settings of the campaigns.
     """
@@ -80,6 +88,7 @@ class JudgingRequest:
     title: str
     images: int = 100
     answers: int | None = None
+    check_every: int = DEFAULT_CHECK_EVERY
     seed: int = 0
     options: Mapping[str, object] = field(default_factory=dict)
 
@@ -88,9 +97,20 @@ class JudgingRequest:
         """The task types."""
         return [task_named(kind) for kind in self.kinds]
 
-    def get_answers(self, task: TaskType) -> int:
-        """Return the number of answers that an item of a task type needs."""
-        return self.answers or task.answers
+    def get_options(self, task: TaskType) -> CampaignOptions:
+        """Return the settings of the campaign of a task type.
+
+        Raises:
+            CampaignError: A setting is invalid.
+        """
+        given = {"check_every": self.check_every, "seed": self.seed, **self.options}
+        if self.answers is not None:
+            given["answers"] = self.answers
+        try:
+            return CampaignOptions.of_kind(task.name, **given)
+        except ValidationError as error:
+            problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            raise CampaignError("; ".join(problems)) from None
 
 
 def default_name(phase: Phase) -> str:
@@ -230,10 +250,20 @@ def _match_pictures(references: ReferenceSet, pictures: Sequence[str]) -> dict[I
     return found
 
 
-def render_items(task: TaskType, judged: JudgedCaptions, *, answers: int) -> bytes:
-    """Return the items of a task type as a campaign's file."""
-    lines = task.list_judging_items(judged, answers=answers)
-    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+def collect_items(
+    task: TaskType, judged: JudgedCaptions, options: CampaignOptions
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the items and the attention checks of a campaign, as lines of its file.
+
+    There are as many checks as a worker who answers all items receives, but at most one per image.
+    """
+    items = list(task.list_judging_items(judged, answers=options.answers))
+    if not options.check_every:
+        return items, []
+    # All answers of these batches but one are to items. The first batch never has a check.
+    interval = options.batch * options.count_batches_of(options.check_every) - 1
+    number, left = divmod(len(items), interval)
+    return items, list(islice(task.list_judging_checks(judged), number + (left > options.batch)))
 
 
 def create_judging(
@@ -259,7 +289,8 @@ def create_judging(
     made = []
     with transaction.atomic():
         for task in wanted.tasks:
-            answers = wanted.get_answers(task)
+            options = wanted.get_options(task)
+            items, checks = collect_items(task, judged, options)
             about = {
                 "slug": f"{wanted.name}-{task.name}",
                 "title": f"{wanted.title}: {task.title}"[:200],
@@ -270,8 +301,11 @@ def create_judging(
             }
             files = build_campaign_files(
                 about,
-                {"answers": answers, "check_every": 0, "seed": wanted.seed, **wanted.options},
-                items=render_items(task, judged, answers=answers),
+                # Without checks, the interval would be a promise.
+                {**options.model_dump(), "check_every": options.check_every if checks else 0},
+                items="".join(
+                    f"{json.dumps(line, ensure_ascii=False)}\n" for line in [*items, *checks]
+                ).encode(),
                 pictures=shown if task.needs_image else None,
                 systems=systems,
             )

@@ -213,6 +213,14 @@ class CampaignOptions(BaseModel):
             raise ValueError(f"confidence must be 0 or from {LEVELS[0]:g} to {LEVELS[1]:g}")
         return self
 
+    def count_batches_of(self, interval: int) -> int:
+        """Return the number of batches in which one check or repetition is assigned.
+
+        Args:
+            interval: The number of answers, such as `check_every`.
+        """
+        return max(interval // self.batch, 2)
+
     @classmethod
     @cache
     def described(cls, task: TaskType | None = None) -> dict[str, dict[str, Any]]:

@@ -421,7 +421,7 @@ def _is_due(participation: Participation, options: CampaignOptions, what: str, e
     """
     if not every:
         return False
-    stretch = max(every // options.batch, 2)
+    stretch = options.count_batches_of(every)
     number, place = divmod(participation.batch, stretch)
     # Never in the first batch of an interval, so that two events are never in consecutive batches.
     return place == 1 + draw_number(options.seed, participation.pk, number, what) % (stretch - 1)

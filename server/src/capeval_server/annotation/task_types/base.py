@@ -170,12 +170,22 @@ class TaskType(ABC):
         """
         yield from ()
 
+    def list_judging_checks(self, judged: JudgedCaptions) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield attention checks for these items, as lines of a campaign's file: at most one per image.
+
+        Task types without an item whose right answer is known yield nothing.
+
+        Args:
+            judged: The captions of the systems.
+        """
+        yield from ()
+
     def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
         """Reject expected answers of checks that no worker could give.
 
         Args:
             payload: The item's payload.
-            expected: The expected answer in the campaign's file.
+            expected: The expected answer in the campaign's file. A list accepts each of its choices.
 
         Raises:
             AnswerError: The expected answer is not a possible answer.
@@ -184,7 +194,8 @@ class TaskType(ABC):
         for name, value in expected.items():
             if name not in possible:
                 raise AnswerError(f"unknown part {name!r} (allowed: {', '.join(possible)})")
-            if value not in possible[name]:
+            accepted = _list_accepted(value)
+            if not accepted or any(each not in possible[name] for each in accepted):
                 raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
 
     def _list_possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -206,22 +217,27 @@ class TaskType(ABC):
             answer: The answer, as returned by `answer`.
             expected: The expected answer in the campaign's file, in the same format.
         """
-        return all(answer.get(name) == value for name, value in expected.items())
+        return all(answer.get(name) in _list_accepted(value) for name, value in expected.items())
 
     def in_words(
         self, payload: Mapping[str, Any], expected: Mapping[str, Any], *, mirrored: bool
     ) -> dict[str, str]:
         """Return an expected answer in words: the label of the choice by question label.
 
-        The choices are those on the sides that the worker saw.
+        The choices are those on the sides that the worker saw. Several accepted choices are joined by "or".
 
         Args:
             payload: The item's payload.
             expected: The expected answer in the campaign's file.
             mirrored: Whether the sides were shown mirrored.
         """
-        chosen = self.find_choices(payload, expected, mirrored=mirrored)
-        return {self.choices[name].label: self.choices[name].labels[value] for name, value in chosen.items()}
+        found: dict[str, list[str]] = {}
+        for name, value in expected.items():
+            for each in _list_accepted(value):
+                for choice in self.find_choices(payload, {name: each}, mirrored=mirrored).values():
+                    question = self.choices[name]
+                    found.setdefault(question.label, []).append(question.labels[choice])
+        return {label: " or ".join(labels) for label, labels in found.items()}
 
     def find_choices(
         self, payload: Mapping[str, Any], answer: Mapping[str, Any], *, mirrored: bool
@@ -241,6 +257,11 @@ class TaskType(ABC):
                 if name in answer and stored[name] == answer[name]:
                     found[name] = value
         return found
+
+
+def _list_accepted(value: object) -> list[object]:
+    """Return the choices that a part of an expected answer accepts."""
+    return value if isinstance(value, list) else [value]
 
 
 class OneQuestion(TaskType):

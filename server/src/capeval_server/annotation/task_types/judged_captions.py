@@ -12,10 +12,31 @@ from capeval.formats.judgments.plans import Pair
 from capeval.studies.judging import HUMAN, RANDOM
 from capeval.toolkit.random import make_python_random
 
-__all__ = ["JudgedCaptions"]
+__all__ = ["CHECK", "JudgedCaptions", "KnownCaptions"]
+
+CHECK = "check"
+"""The class of attention checks."""
 
 # The writers of plans for the rows that are not systems.
 _WRITERS = {HUMAN: "human", RANDOM: "other"}
+# Number of images among which a caption of a different image is searched, and the largest share of its words
+# that the captions of the image may contain: a caption that fits by chance would be a wrong check.
+_COMPARED, _MOST_SHARED = 20, 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownCaptions:
+    """Two captions for an attention check: one that describes an image, and one that does not.
+
+    Attributes:
+        image: The image.
+        right: A human caption of the image.
+        wrong: A human caption of a different image with few words in common.
+    """
+
+    image: ImageId
+    right: str
+    wrong: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +65,23 @@ class JudgedCaptions:
         for system, captions in self.systems.items():
             for image in self.images:
                 yield image, system, captions[image]
+
+    @cached_property
+    def known(self) -> list[KnownCaptions]:
+        """Captions for attention checks: at most one case per image, least similar captions first."""
+        rng = make_python_random(self.seed, "checks")
+        words = {
+            image: {word for text in (*texts, self.systems[HUMAN][image]) for word in text.split()}
+            for image, texts in self.references.items()
+        }
+        images, found = self.images, []
+        for image, texts in self.references.items():
+            compared = rng.sample(images, min(_COMPARED, len(images)))
+            others = [self.references[other][0] for other in compared if other != image]
+            shared, wrong = min((_measure_share(text, words[image]), text) for text in others)
+            if shared <= _MOST_SHARED:
+                found.append((shared, KnownCaptions(image=image, right=texts[0], wrong=wrong)))
+        return [case for _, case in sorted(found, key=lambda each: each[0])]
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -76,3 +114,9 @@ class JudgedCaptions:
                             )
                         )
         return found
+
+
+def _measure_share(text: str, words: set[str]) -> float:
+    """Return the share of a text's different words that are in a set."""
+    own = set(text.split())
+    return len(own & words) / len(own)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capeval.data.captions import ImageId
-from capeval.studies.judging import QUESTIONS, thumb_score
+from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, thumb_score
 from capeval_server.annotation.task_types.base import (
     LONGEST_CATEGORY,
     ChoiceQuestion,
@@ -23,7 +23,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
-from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
+from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions, KnownCaptions
 from capeval_server.annotation.task_types.results import RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.triplet import sides
 from capeval_server.core.errors import AnswerError
@@ -39,7 +39,47 @@ _OPTIONAL = ("image_id",)
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
-class _CaptionTask(TaskType):
+# The choices of a scale that are right for a caption of a different image, and for a person's caption.
+_WRONG, _RIGHT = ["1", "2"], ["4", "5"]
+_Known = tuple[str, str, dict[str, Any]]
+
+
+class _SystemTask(TaskType):
+    """Base class: items with a caption by `system`, which no browser receives."""
+
+    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        """Yield one item for each caption of each system."""
+        for image, system, caption in judged.captions():
+            number = list(judged.systems).index(system)
+            about = {"key": f"{image}-{number}", "group": str(image), "category": system[:LONGEST_CATEGORY]}
+            yield {**about, **self._build_line(judged, image, system, caption)}
+
+    def list_judging_checks(self, judged: JudgedCaptions) -> Iterator[dict[str, Any]]:
+        """Yield one item with a known answer for each image; several forms of checks alternate."""
+        for number, known in enumerate(judged.known):
+            cases = self._list_known(known)
+            if cases:
+                system, caption, expected = cases[number % len(cases)]
+                line = self._build_line(judged, known.image, system, caption)
+                yield {"key": f"check-{number}", "category": CHECK, **line, "expected": expected}
+
+    def _build_line(
+        self,
+        judged: JudgedCaptions,
+        image: ImageId,
+        system: str,
+        caption: str,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Return the item about a caption of an image."""
+        picture = {"image": judged.pictures[image]} if self.needs_image else {}
+        return {"image_id": str(image), "system": system, **picture}
+
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:  # noqa: ARG002
+        """Return the writer and the caption of each form of check, with the expected answer."""
+        return []
+
+
+class _CaptionTask(_SystemTask):
     """Base class: an image and one caption, by `system`, which no browser receives."""
 
     answers = 3
@@ -62,13 +102,13 @@ class _CaptionTask(TaskType):
         """Return the caption."""
         return {"caption": payload["caption"]}
 
-    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
-        """Yield one item for each caption of each system."""
-        for image, system, caption in judged.captions():
-            yield {**_describe(judged, image, system), "image": judged.pictures[image], "caption": caption}
+    def _build_line(
+        self, judged: JudgedCaptions, image: ImageId, system: str, caption: str
+    ) -> dict[str, Any]:
+        return {**super()._build_line(judged, image, system, caption), "caption": caption}
 
 
-class _ComparisonTask(OneQuestion):
+class _ComparisonTask(_SystemTask, OneQuestion):
     """Base class: a candidate by `system`, and a person's caption, in random order."""
 
     answers = 3
@@ -99,18 +139,11 @@ class _ComparisonTask(OneQuestion):
         """Return the two captions by side."""
         return dict(sides(payload, mirrored=mirrored))
 
-    def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
-        """Yield one item for each caption of each system, with a person's caption of the image."""
-        for image, system, caption in judged.captions():
-            line = _describe(judged, image, system)
-            picture = {"image": judged.pictures[image]} if self.needs_image else {}
-            yield {**line, **picture, "candidate": caption, "human": judged.references[image][0]}
-
-
-def _describe(judged: JudgedCaptions, image: ImageId, system: str) -> dict[str, Any]:
-    number = list(judged.systems).index(system)
-    about = {"key": f"{image}-{number}", "group": str(image), "image_id": str(image)}
-    return {**about, "category": system[:LONGEST_CATEGORY], "system": system}
+    def _build_line(
+        self, judged: JudgedCaptions, image: ImageId, system: str, caption: str
+    ) -> dict[str, Any]:
+        line = super()._build_line(judged, image, system, caption)
+        return {**line, "candidate": caption, "human": judged.references[image][0]}
 
 
 @register
@@ -140,6 +173,9 @@ class M1(_ComparisonTask):
         """
         return {"choice": _BETTER[super().answer(payload, raw, mirrored=mirrored)["choice"]]}
 
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:
+        return [(RANDOM, known.wrong, {"choice": "worse"})]
+
 
 @register
 class M2(_CaptionTask, OneQuestion):
@@ -152,6 +188,11 @@ class M2(_CaptionTask, OneQuestion):
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"person": "A person", "machine": "A machine"})
     }
+
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:
+        # A person wrote the caption of the different image, too. In reverse order, it is a machine's.
+        reverse = " ".join(reversed(known.wrong.split()))
+        return [(RANDOM, reverse, {"choice": "machine"})]
 
 
 @register
@@ -175,12 +216,18 @@ class M3(_CaptionTask, OneQuestion):
         )
     }
 
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:
+        return [
+            (RANDOM, known.wrong, {"choice": _WRONG}),
+            (HUMAN, known.right, {"choice": _RIGHT}),
+        ]
+
 
 @register
 class M4(_CaptionTask, OneQuestion):
     """How detailed a caption is. Only meaningful with M3.
 
-    Captions of wrong images can be detailed, too.
+    Captions of wrong images can be detailed, too, so there are no attention checks.
     """
 
     name = "m4"
@@ -217,6 +264,13 @@ class M5(_ComparisonTask):
             label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
         )
     }
+
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:
+        # The second sentence is the same human caption. Others of the image may say something different.
+        return [
+            (RANDOM, known.wrong, {"choice": "no"}),
+            (HUMAN, known.right, {"choice": "yes"}),
+        ]
 
 
 def _compute_thumb(answer: Mapping[str, str]) -> float:
@@ -278,3 +332,10 @@ class RatingTask(_CaptionTask):
             name: validate_choice({"choice": raw[name]}, tuple(choices.labels), name)
             for name, choices in self.choices.items()
         }
+
+    def _list_known(self, known: KnownCaptions) -> list[_Known]:
+        # A person's caption may omit important content.
+        return [
+            (RANDOM, known.wrong, {"precision": _WRONG, "recall": _WRONG}),
+            (HUMAN, known.right, {"precision": _RIGHT}),
+        ]

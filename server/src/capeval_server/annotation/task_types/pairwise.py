@@ -13,7 +13,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
-from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
+from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions
 from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
 from capeval_server.annotation.task_types.votes import PairVotes
 
@@ -58,3 +58,10 @@ class PairwiseTask(OneQuestion):
         for line in self.result.plan_items(Plan(pairs=tuple(judged.pairs), triplets=()), "image_id"):
             pair = judged.pairs[int(line["key"])]
             yield {**line, "image": judged.pictures[pair.image]}
+
+    def list_judging_checks(self, judged: JudgedCaptions) -> Iterator[dict[str, Any]]:
+        """Yield pairs of a human caption and one of a different image."""
+        for number, known in enumerate(judged.known):
+            about = {"key": f"check-{number}", "category": CHECK, "image_id": str(known.image)}
+            texts = {"first": known.right, "second": known.wrong, "expected": {"choice": "first"}}
+            yield {**about, "image": judged.pictures[known.image], **texts}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from capeval.formats.judgments.plans import Plan
+from capeval.studies.judging import HUMAN
 from capeval.studies.plan import PlanOptions, plan_triplets
 from capeval_server.annotation.task_types.base import (
     ITEMS,
@@ -18,7 +19,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
-from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
+from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions
 from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
 
@@ -91,3 +92,10 @@ class TripletTask(OneQuestion):
             pairs=tuple(judged.pairs), triplets=plan_triplets(judged.pairs, judged.references, options)
         )
         yield from self.result.plan_items(plan, "image_id")
+
+    def list_judging_checks(self, judged: JudgedCaptions) -> Iterator[dict[str, Any]]:
+        """Yield triplets of two human captions of an image and one of a different image."""
+        for number, known in enumerate(judged.known):
+            about = {"key": f"check-{number}", "category": CHECK, "image_id": str(known.image)}
+            texts = {"first": judged.systems[HUMAN][known.image], "second": known.wrong}
+            yield {**about, "reference": known.right, **texts, "expected": {"choice": "first"}}

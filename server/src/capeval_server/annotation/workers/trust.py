@@ -78,7 +78,5 @@ def _estimate_judged(options: CampaignOptions, answers: int, checks: int, *, rev
         found += (answers - found) // options.review_every if options.review_every else 0
     if options.check_every:
         batches = -(-(answers + checks) // options.batch)
-        # One check in each interval of batches; see `assignment.py`.
-        stretch = max(options.check_every // options.batch, 2)
-        found += min(checks, -(-batches // stretch))
+        found += min(checks, -(-batches // options.count_batches_of(options.check_every)))
     return found

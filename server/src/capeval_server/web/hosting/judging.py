@@ -56,7 +56,7 @@ def _preview(
     request: HttpRequest, challenge: Challenge, phase: Phase, form: forms.JudgingForm
 ) -> HttpResponse:
     given = form.cleaned_data
-    names = ("references", "submissions", "kinds", "name", "title", "images", "answers")
+    names = ("references", "submissions", "kinds", "name", "title", "images", "answers", "check_every")
     choices = {"phase": phase.name, **{name: given[name] for name in names}}
     pictures = {}
     if given["pictures"]:
@@ -73,6 +73,7 @@ def _preview(
         "systems": list(judged.systems),
         "forecasts": [{**asdict(each), "percent": 100 * each.difference} for each in found],
         "answers": sum(each.answers for each in found),
+        "check_answers": sum(each.check_answers for each in found),
         "hours": sum(each.hours for each in found),
         "cost": sum(each.cost for each in found),
     }
@@ -93,6 +94,7 @@ def _build_request(challenge: Challenge, choices: dict[str, Any]) -> judging.Jud
         title=choices["title"],
         images=choices["images"],
         answers=choices["answers"],
+        check_every=choices["check_every"],
     )
 
 

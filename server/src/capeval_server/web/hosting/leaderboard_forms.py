@@ -8,11 +8,13 @@ from typing import Any, cast
 from django import forms
 
 from capeval_server.annotation.campaigns.leaderboard_judging import (
+    DEFAULT_CHECK_EVERY,
     LONGEST_NAME,
     LONGEST_TITLE,
     default_name,
     default_title,
 )
+from capeval_server.annotation.core.options import MOST_ANSWERS
 from capeval_server.annotation.releases.human_columns import list_questions
 from capeval_server.annotation.task_types import task_named
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
@@ -115,9 +117,17 @@ class JudgingForm(forms.Form):
     answers = forms.IntegerField(
         label="Answers per item",
         min_value=1,
-        max_value=1000,
+        max_value=MOST_ANSWERS,
         required=False,
         help_text="By default, the number of the task type.",
+    )
+    check_every = forms.IntegerField(
+        label="Attention check interval (answers)",
+        min_value=0,
+        max_value=1000,
+        initial=DEFAULT_CHECK_EVERY,
+        help_text="About one answer in this number is to an item with a known answer, such as a caption of a"
+        " different image. These answers are not counted. 0 turns checks off.",
     )
     pictures = forms.FileField(
         label="Zip of the images",
