@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
@@ -48,6 +48,8 @@ __all__ = [
     "create_judging",
     "default_name",
     "default_title",
+    "find_free_name",
+    "find_taken_names",
     "judging_kinds",
     "list_judgeable",
     "normalize_caption",
@@ -118,18 +120,31 @@ def default_name(phase: Phase) -> str:
     return f"{phase.challenge.slug[: LONGEST_NAME - len(_JUDGED)]}{_JUDGED}"
 
 
+def find_taken_names(name: str, kinds: Sequence[str]) -> list[str]:
+    """Return the names of a bundle's campaigns in URLs that existing campaigns have."""
+    names = [f"{name}-{kind}" for kind in kinds]
+    return sorted(Campaign.objects.filter(slug__in=names).values_list("slug", flat=True))
+
+
+def find_free_name(phase: Phase) -> str:
+    """Return the default name of a phase's next bundle: with a number if there is a bundle already."""
+    name = default_name(phase)
+    numbered = (f"{name[: LONGEST_NAME - 4]}-{number}" for number in count(2))
+    return next(each for each in chain([name], numbered) if not find_taken_names(each, judging_kinds()))
+
+
 def default_title(phase: Phase) -> str:
     """Return the default beginning of the titles of a phase's judgment campaigns."""
     return f"{phase.challenge.title}, {phase.name}"[:LONGEST_TITLE]
 
 
 def judging_kinds() -> list[str]:
-    """Return the names of the task types that can judge a leaderboard."""
-    return [
+    """Return the names of the task types that can judge a leaderboard, M1 to M5 first."""
+    return sorted(
         name
         for name, task in TASKS.items()
         if task.result.judges_systems and type(task).list_judging_items is not TaskType.list_judging_items
-    ]
+    )
 
 
 def check_kinds(kinds: Sequence[str]) -> list[str]:
@@ -178,7 +193,14 @@ def collect_captions(wanted: JudgingRequest, pictures: Sequence[str] = ()) -> Ju
         references = {image: captions[1:] for image, captions in references.items()}
     systems = {HUMAN: human, **systems}
     named = _match_pictures(wanted.references, pictures)
-    shows_images = any(task.needs_image for task in wanted.tasks)
+    showing = [task.name for task in wanted.tasks if task.needs_image]
+    shows_images = bool(showing)
+    if shows_images and not named:
+        got = "none" if not pictures else format_names(pictures)
+        raise CampaignError(
+            f"'pictures' must have files whose names end in the ids of images, such as 42.jpg: the task types"
+            f" {', '.join(showing)} show images (got {got})"
+        )
     complete = [
         image
         for image in wanted.references.image_ids

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from collections.abc import Iterable
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -17,13 +19,18 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.web.hosting.common import add_success_message, for_organizers, form_status, show
 from capeval_server.web.hosting.leaderboard_forms import CampaignsForm
 
-__all__ = ["act", "campaigns"]
+__all__ = ["act", "campaigns", "redirect_to_campaigns"]
 
 
 @for_organizers
 def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """List the campaigns of the challenge."""
-    return _show_campaigns(request, challenge, CampaignsForm(challenge))
+    return _show_campaigns(request, challenge, _choose_again(challenge, request.GET.getlist("campaigns")))
+
+
+def _choose_again(challenge: Challenge, slugs: list[str]) -> CampaignsForm:
+    """Return an empty form in which the campaigns of the previous step are chosen."""
+    return CampaignsForm(challenge, initial={"campaigns": slugs})
 
 
 def _show_campaigns(
@@ -48,7 +55,7 @@ def act(request: HttpRequest, challenge: Challenge) -> HttpResponse:
                 if campaign.state == Campaign.State.DRAFT:
                     lifecycle.change_state(user, campaign, Campaign.State.OPEN)
             add_success_message(request, "Opened the campaigns.")
-            return redirect("organizer_campaigns", challenge.slug)
+            return redirect_to_campaigns(challenge, chosen)
         tokens = enrollment.invite_to_all(user, chosen, form.cleaned_data["number"])
     except CapevalError as error:
         form.add_error(None, f"{error}.")
@@ -57,4 +64,11 @@ def act(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         request.build_absolute_uri(reverse("annotate_enter", args=(chosen[0].slug, token)))
         for token in tokens
     ]
-    return _show_campaigns(request, challenge, CampaignsForm(challenge), links)
+    again = _choose_again(challenge, [campaign.slug for campaign in chosen])
+    return _show_campaigns(request, challenge, again, links)
+
+
+def redirect_to_campaigns(challenge: Challenge, chosen: Iterable[Campaign]) -> HttpResponseRedirect:
+    """Redirect to the list of campaigns, with some of them chosen for the next step."""
+    query = urlencode({"campaigns": [campaign.slug for campaign in chosen]}, doseq=True)
+    return HttpResponseRedirect(f"{reverse('organizer_campaigns', args=(challenge.slug,))}?{query}")

@@ -26,6 +26,7 @@ from capeval_server.hosting.services.challenge_import import get_reference_set
 from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import leaderboard_forms as forms
+from capeval_server.web.hosting.campaigns import redirect_to_campaigns
 from capeval_server.web.hosting.common import add_success_message, for_organizers, form_status, show
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
@@ -114,6 +115,7 @@ def create(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             messages.error(request, f"No campaign was created: {error}.")
             return redirect("organizer_judge", challenge.slug)
         drafts.drop_draft(user, challenge, _DRAFT_KIND)
-        number = len(made)
-        add_success_message(request, f"Created {number} campaign{'' if number == 1 else 's'}.")
+        number = f"{len(made)} draft campaign{'' if len(made) == 1 else 's'}"
+        add_success_message(request, f"Created {number}. Next steps: open the drafts, and create links.")
+        return redirect_to_campaigns(challenge, made)
     return redirect("organizer_campaigns", challenge.slug)

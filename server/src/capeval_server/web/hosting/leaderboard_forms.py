@@ -11,8 +11,9 @@ from capeval_server.annotation.campaigns.leaderboard_judging import (
     DEFAULT_CHECK_EVERY,
     LONGEST_NAME,
     LONGEST_TITLE,
-    default_name,
     default_title,
+    find_free_name,
+    find_taken_names,
 )
 from capeval_server.annotation.core.options import MOST_ANSWERS
 from capeval_server.annotation.releases.human_columns import list_questions
@@ -89,7 +90,7 @@ class CampaignsForm(forms.Form):
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        rows = challenge.campaigns.order_by("pk").values_list("slug", "title")
+        rows = challenge.campaigns.order_by("-pk").values_list("slug", "title")
         cast(forms.MultipleChoiceField, self.fields["campaigns"]).choices = [
             (slug, f"{title} ({slug})") for slug, title in rows
         ]
@@ -132,7 +133,8 @@ class JudgingForm(forms.Form):
     pictures = forms.FileField(
         label="Zip of the images",
         required=False,
-        help_text="Required by task types that show images. File names end in the image id, such as 42.jpg.",
+        help_text="Required unless all chosen task types are without images. File names end in the image id,"
+        " such as 42.jpg.",
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
@@ -143,9 +145,15 @@ class JudgingForm(forms.Form):
     )
     title = forms.CharField(max_length=LONGEST_TITLE)
     hourly = forms.FloatField(
-        label="Hourly pay", min_value=0.01, max_value=1e6, initial=12, help_text="In any currency."
+        label="Hourly pay",
+        min_value=0.01,
+        max_value=1e6,
+        initial=12,
+        help_text="Only for the forecast, in any currency.",
     )
-    fee = forms.FloatField(label="Panel fee (%)", min_value=0, max_value=1000, initial=0)
+    fee = forms.FloatField(
+        label="Panel fee (%)", min_value=0, max_value=1000, initial=0, help_text="Only for the forecast."
+    )
 
     def __init__(
         self,
@@ -158,7 +166,7 @@ class JudgingForm(forms.Form):
         super().__init__(*arguments, **options)
         choices = {
             "submissions": [(str(one.pk), f"{one.entrant} ({one.algorithm})") for one in submissions],
-            "kinds": [(kind, task_named(kind).title) for kind in kinds],
+            "kinds": [(kind, _label_kind(kind)) for kind in kinds],
             "references": list_choices(ReferenceSet.objects.filter(split__phases=phase)),
         }
         for name, values in choices.items():
@@ -167,5 +175,21 @@ class JudgingForm(forms.Form):
         question = build_query(phase)
         self.fields["references"].initial = f"{question.split.name}/{question.reference_set.name}"
         self.fields["images"].initial = min(100, len(question.reference_set.image_ids))
-        self.fields["name"].initial = default_name(phase)
+        self.fields["name"].initial = find_free_name(phase)
         self.fields["title"].initial = default_title(phase)
+
+    def clean(self) -> dict[str, Any]:
+        """Require pictures if they are shown, and names of campaigns that are not taken."""
+        given = super().clean() or self.cleaned_data
+        kinds = given.get("kinds", [])
+        shown = [kind for kind in kinds if task_named(kind).needs_image]
+        if shown and not given.get("pictures") and "pictures" not in self.errors:
+            self.add_error("pictures", f"Required by the task types {', '.join(shown)}, which show images.")
+        if "name" in given and (taken := find_taken_names(given["name"], kinds)):
+            self.add_error("name", f"Choose a different name: there is already a campaign {taken[0]}.")
+        return given
+
+
+def _label_kind(kind: str) -> str:
+    task = task_named(kind)
+    return task.title if task.needs_image else f"{task.title}, without images"
