@@ -85,12 +85,13 @@ def leaderboard(
     files = {path.name: path for path in sorted(pictures.iterdir()) if path.is_file()} if pictures else {}
     judged = judging.collect_captions(wanted, list(files))
     for each in forecast_judging(wanted, judged, hourly=hourly, fee=0.0):
-        unit = " points" if each.is_share else ""
-        smallest = 100 * each.difference if each.is_share else each.difference
+        smallest = f"{100 * each.difference:.2g} points" if each.is_share else f"{each.difference:.2g}"
+        if each.is_share and each.difference > 1:
+            smallest = "none (too few images)"
         print(
             f"{each.kind}: {each.items:,} items, {each.answers:,} answers, {each.check_answers:,} answers to"
             f" attention checks, {each.hours:.1f} hours, cost {each.cost:,.2f}, smallest visible difference"
-            f" {smallest:.2g}{unit}"
+            f" {smallest}"
         )
         if each.no_checks:
             print(f"{each.kind}: {each.no_checks}")
