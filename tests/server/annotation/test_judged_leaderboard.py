@@ -12,6 +12,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from capeval.data.captions import ImageId
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Release
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.task_types import TASKS
@@ -194,8 +195,12 @@ def test_answers_become_the_expected_columns(olga: Someone) -> None:
 
 
 def test_checks_have_known_answers() -> None:
-    captions = {1: "a dog runs on grass", 2: "two cats asleep on a bed", 3: "some food on the table"}
-    people = {1: "the dog is running", 2: "cats in bed", 3: "a plate with food"}
+    captions: dict[ImageId, str] = {
+        1: "a dog runs on grass",
+        2: "two cats asleep on a bed",
+        3: "some food on the table",
+    }
+    people: dict[ImageId, str] = {1: "the dog is running", 2: "cats in bed", 3: "a plate with food"}
     judged = JudgedCaptions(
         systems={"Human": people, "Random": {1: people[2], 2: people[3], 3: people[1]}},
         references={image: [text, f"perhaps {text}"] for image, text in captions.items()},
@@ -239,7 +244,7 @@ def test_checks_have_known_answers() -> None:
 
 
 def test_similar_captions_make_no_checks() -> None:
-    captions = {1: "a dog runs on grass", 2: "a dog runs on a lawn"}
+    captions: dict[ImageId, str] = {1: "a dog runs on grass", 2: "a dog runs on a lawn"}
     judged = JudgedCaptions(
         systems={"Human": captions}, references={each: [text] for each, text in captions.items()}, pictures={}
     )
