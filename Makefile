@@ -40,8 +40,9 @@ $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@touch $@
 
 # Wheels of METEOR's tables and SPICE's model, for the tests of installed packages. They are built again if
-# the format of the data changes. Without SPICE's model, its tests are skipped.
-$(VENV)/.data-wheels: scripts/data_wheels.py $(shell find scripts/data_packages -type f) $(wildcard crates/tables/src/*.rs) src/capeval/resources/meteor.py src/capeval/resources/spice.py | $(VENV)/.native
+# the format of the data changes. Without SPICE's model, its tests are skipped. Both get the jars by Maven, whose
+# cache is not made for two processes, so one waits for the other.
+$(VENV)/.data-wheels: scripts/data_wheels.py $(shell find scripts/data_packages -type f) $(wildcard crates/tables/src/*.rs) src/capeval/resources/meteor.py src/capeval/resources/spice.py | $(VENV)/.native $(VENV)/.spice
 	@rm -rf $(VENV)/wheels/data
 	@$(BIN)/python scripts/data_wheels.py --output $(VENV)/wheels/data meteor > /dev/null
 	@$(BIN)/python scripts/data_wheels.py --output $(VENV)/wheels/data spice > /dev/null || echo "Building no wheel of SPICE's model"
@@ -103,13 +104,12 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
+# Downloads and single processes use little of the machine, so they run at the same time.
+PARALLEL := $(MAKE) --no-print-directory --jobs 2 --output-sync=recurse
 test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
-	@$(MAKE) --no-print-directory lint-project api-check
+	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
 	@$(MAKE) --no-print-directory test-processes
-	@$(MAKE) --no-print-directory test-training
-	@$(MAKE) --no-print-directory test-baselines
-	@$(MAKE) --no-print-directory test-distributed
-	@$(MAKE) --no-print-directory goldens
+	@$(PARALLEL) test-training test-baselines test-distributed goldens
 
 # The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
 # (2.9 GB to download).

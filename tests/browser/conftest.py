@@ -152,10 +152,14 @@ class Visitor(Reader):
         self.press("Sign in")
 
 
-@pytest.fixture(params=["desktop", "phone"])
+# For tests of what pages look like: a wide screen in the light, and a phone in the dark.
+BOTH_SCREENS = pytest.mark.parametrize("context", ["desktop", "phone"], indirect=True)
+
+
+@pytest.fixture
 def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[BrowserContext]:
-    """A wide screen in the light, and a phone in the dark."""
-    phone = request.param == "phone"
+    """A wide screen, or with `BOTH_SCREENS` each of both."""
+    phone = getattr(request, "param", "desktop") == "phone"
     made = browser.new_context(
         viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, ViewportSize, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, Visitor
+from tests.browser.conftest import DESKTOP, Visitor
 from tests.server.processes import PROJECT, Server
 from tests.waiting import wait_until
 
@@ -94,9 +94,7 @@ def context_of(browser: Browser, scheme: str = "light", size: ViewportSize = DES
     return browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("scheme", "size"), [("light", NARROW), ("dark", PHONE), ("light", DESKTOP), ("dark", DESKTOP)]
-)
+@pytest.mark.parametrize(("scheme", "size"), [("light", NARROW), ("dark", DESKTOP)])
 def test_a_batch_by_keyboard(
     browser: Browser, server: Server, tmp_path: Path, scheme: str, size: ViewportSize
 ) -> None:

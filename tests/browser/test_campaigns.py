@@ -171,7 +171,7 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     expect(row.first).to_contain_text("1.000")
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", DESKTOP), ("light", DESKTOP)])
+@pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", DESKTOP)])
 def test_how_the_pages_look(
     browser: Browser, server: Server, slug: str, tmp_path: Path, scheme: str, size: dict[str, int]
 ) -> None:

@@ -306,8 +306,7 @@ def test_words_that_mention_objects_are_marked(six: Locator, reader: Reader) -> 
     reader.look()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)], ids=["desktop", "phone"])
 def test_six_systems_are_looked_at(six: Locator, reader: Reader, scheme: Any, size: Any) -> None:
     reader.page.emulate_media(color_scheme=scheme)
     reader.page.set_viewport_size(size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,9 +12,9 @@ from threading import Thread
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import DESKTOP, MILLISECONDS, PHONE
+from tests.browser.conftest import BOTH_SCREENS
 
 PROJECT = Path(__file__).parents[2]
 # Their distinguishing features: a table, code, signatures, pictures, the search.
@@ -87,18 +86,6 @@ def test_pictures_are_small_and_come_in_pairs() -> None:
         )
 
 
-@pytest.fixture(params=["desktop", "phone"])
-def context(request: pytest.FixtureRequest, browser: Browser) -> Iterator[BrowserContext]:
-    """A wide screen in the light, and a phone in the dark."""
-    phone = request.param == "phone"
-    made = browser.new_context(
-        viewport=PHONE if phone else DESKTOP, color_scheme="dark" if phone else "light"
-    )
-    made.set_default_timeout(MILLISECONDS)
-    yield made
-    made.close()
-
-
 def opened(page: Page, file: Path) -> None:
     """Open a page from disk; check that it fits the screen and loads no remote resources."""
     elsewhere: list[str] = []
@@ -109,12 +96,14 @@ def opened(page: Page, file: Path) -> None:
     assert [url for url in elsewhere if not url.startswith(("file:", "data:"))] == []
 
 
+@BOTH_SCREENS
 def test_no_page_is_wider_than_the_screen(documents: Path, context: BrowserContext) -> None:
     page = context.new_page()
     for file in pages(documents):
         opened(page, file)
 
 
+@BOTH_SCREENS
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_pages_are_accessible(documents: Path, context: BrowserContext, name: str) -> None:
     page = context.new_page()
@@ -123,6 +112,7 @@ def test_pages_are_accessible(documents: Path, context: BrowserContext, name: st
     assert not found.response["violations"], found.generate_report()
 
 
+@BOTH_SCREENS
 def test_pictures_follow_the_colors(documents: Path, context: BrowserContext) -> None:
     page = context.new_page()
     opened(page, documents / "server" / "host-a-challenge.html")

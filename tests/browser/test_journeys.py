@@ -7,7 +7,7 @@ import time
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import DESKTOP, PASSWORD, PHONE, Visitor
+from tests.browser.conftest import BOTH_SCREENS, DESKTOP, PASSWORD, PHONE, Visitor
 from tests.server.kit import RESULTS, results
 from tests.server.processes import Server
 
@@ -45,6 +45,7 @@ def _submit(visitor: Visitor) -> None:
     visitor.press("Submit as")
 
 
+@BOTH_SCREENS
 def test_from_signing_up_to_the_leaderboard(visitor: Visitor, name: str) -> None:
     _sign_up(visitor, name)
     _join(visitor)
@@ -97,6 +98,7 @@ def test_an_organizer_scores_again(visitor: Visitor, name: str) -> None:
     visitor.look()
 
 
+@BOTH_SCREENS
 def test_every_page_for_organizers(visitor: Visitor, name: str) -> None:
     visitor.enter(name)
     _join(visitor)
@@ -112,6 +114,7 @@ def test_every_page_for_organizers(visitor: Visitor, name: str) -> None:
         visitor.go(address)
 
 
+@BOTH_SCREENS
 def test_every_page_for_everybody(visitor: Visitor, name: str) -> None:
     for address in (
         "/",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import BOTH_SCREENS, Visitor
 from tests.server.processes import Server
 
 IMAGES = range(1, 46)
@@ -113,6 +113,7 @@ def opened(visitor: Visitor, query: str = "") -> Locator:
     return captions
 
 
+@BOTH_SCREENS
 def test_methods_side_by_side(visitor: Visitor) -> None:
     captions = opened(visitor, "?order=file")
     expect(captions.locator("article")).to_have_count(20)

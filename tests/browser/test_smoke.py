@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visitor
 
 
-def test_a_leaderboard_after_signing_in(visitor: Visitor, request: pytest.FixtureRequest) -> None:
+def test_a_leaderboard_after_signing_in(visitor: Visitor) -> None:
     visitor.go("/")
     visitor.press("Sign in", "link")
-    # The server is the same on each screen.
-    visitor.enter(f"reader-{request.node.callspec.id}")
+    visitor.enter("reader")
     visitor.go("/small/")
     visitor.press("Leaderboard", "link")
     expect(visitor.page.get_by_role("columnheader", name="CIDEr-D")).to_be_visible()

@@ -53,9 +53,10 @@ def test_the_walk_finds_the_commands() -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
-def test_closed_output_is_an_error_of_every_command(group: tuple[str, ...], tmp_path: Path) -> None:
-    names = [" ".join(path) for path in GROUPS[group]]
-    commands = [*names, *(f"{name} --help" for name in names)]
+def test_closed_output_is_an_error_in_every_group(group: tuple[str, ...], tmp_path: Path) -> None:
+    # The streams are checked before a command is chosen; the first of each group stands for the others.
+    name = " ".join(GROUPS[group][0])
+    commands = [name, f"{name} --help"]
     assert closed(commands, tmp_path) == dict.fromkeys(commands, (2, CLOSED))
 
 
