@@ -152,7 +152,7 @@ conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare results on all re
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
 	$(BIN)/pytest -m conformance -raP --ignore=tests/conformance --ignore=tests/server
 
-endurance: $(VENV)/.native-release ## Run the server's longest tests: 1,000 kills, and robots that answer 10,000 items
+endurance: $(VENV)/.native-release ## Run the server's longest tests: 1,000 kills, robots that answer 10,000 items, processes on SQLite
 	$(BIN)/pytest -m conformance -raP tests/server
 
 CAPTIONS := 2000

@@ -65,7 +65,8 @@ def postgres() -> Iterator[Postgres]:
         yield made
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+# Tests with SQLite take as long again; they are part of `make endurance`, as are the longest tests.
+@pytest.fixture(scope="module", params=[pytest.param("sqlite", marks=pytest.mark.conformance), "postgresql"])
 def database(request: pytest.FixtureRequest) -> str | None:
     """A new database of each kind; None means SQLite in the data folder."""
     if request.param == "sqlite":
