@@ -37,10 +37,8 @@ def sign_in(visitor: Visitor, name: str, then: str) -> None:
 
 
 @pytest.mark.usefixtures("by_name")
-def test_a_passkey_stands_for_name_and_password(
-    visitor: Visitor, site: Server, request: pytest.FixtureRequest
-) -> None:
-    name = f"keeper-{request.node.callspec.params['context']}"
+def test_a_passkey_stands_for_name_and_password(visitor: Visitor, site: Server) -> None:
+    name = "keeper"
     site.run("user", name, "--email", f"{name}@example.org", "--password-stdin", given=PASSWORD)
     page = visitor.page
     devices = page.context.new_cdp_session(page)

@@ -187,6 +187,7 @@ def _form(sort_by: str) -> dict[str, Any]:
         "quota_per_day": "5",
         "quota_total": "20",
         "leaderboard": "public",
+        "visibility": "public",
     }
 
 
