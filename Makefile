@@ -40,8 +40,8 @@ $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@touch $@
 
 # Wheels of METEOR's tables and SPICE's model, for the tests of installed packages. They are built again if
-# the format of the data changes. Without SPICE's model, its tests are skipped. Both get the jars by Maven, whose
-# cache is not made for two processes, so one waits for the other.
+# the format of the data changes. Without SPICE's model, its tests are skipped. Both download
+# the jars with Maven, which does not support two processes with one cache, so the model is built first.
 $(VENV)/.data-wheels: scripts/data_wheels.py $(shell find scripts/data_packages -type f) $(wildcard crates/tables/src/*.rs) src/capeval/resources/meteor.py src/capeval/resources/spice.py | $(VENV)/.native $(VENV)/.spice
 	@rm -rf $(VENV)/wheels/data
 	@$(BIN)/python scripts/data_wheels.py --output $(VENV)/wheels/data meteor > /dev/null
@@ -105,7 +105,7 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
 # Downloads and single processes use little of the machine, so they run at the same time.
-PARALLEL := $(MAKE) --no-print-directory --jobs 2 --output-sync=recurse
+PARALLEL := $(MAKE) --no-print-directory --jobs 2
 test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
 	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
 	@$(MAKE) --no-print-directory test-processes

@@ -65,7 +65,7 @@ def postgres() -> Iterator[Postgres]:
         yield made
 
 
-# Tests with SQLite take as long again; they are part of `make endurance`, as are the longest tests.
+# The tests on SQLite are part of `make endurance`, because they double the time.
 @pytest.fixture(scope="module", params=[pytest.param("sqlite", marks=pytest.mark.conformance), "postgresql"])
 def database(request: pytest.FixtureRequest) -> str | None:
     """A new database of each kind; None means SQLite in the data folder."""

@@ -152,7 +152,7 @@ def test_a_program_judges_a_leaderboard(judged: Challenge, olga: Someone) -> Non
     for change, message in (
         ({"images": 7}, "must be at most 6"),
         ({"kinds": ["write"]}, "must be one of"),
-        ({"kinds": ["m1"]}, "the task types m1 show images (got none)"),
+        ({"kinds": ["m1"]}, "for the task types m1 (got none)"),
         ({"submissions": ["00000000-0000-0000-0000-000000000000"]}, "on the leaderboard"),
     ):
         found = program.post(API, {**asked, "name": "more", **change})

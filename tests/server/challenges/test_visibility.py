@@ -121,7 +121,7 @@ def test_every_route_is_hidden_as_a_whole(
     submission = ann.scored(stands=True)
     addresses = _list_addresses(submission)
     clients = _clients(ann=ann, olga=olga, eve=eve)
-    # Of those who see the challenge, the ones whose pages differ most.
+    # A selection of those who see the challenge, with different pages.
     see = {
         "draft": {"organizer", "organizer's token", "staff"},
         "unlisted": {"with the link", "participant's token", "organizer"},

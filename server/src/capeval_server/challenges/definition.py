@@ -201,7 +201,7 @@ class ColumnsDefinition(_Part):
     subsets: list[str] | None = None
     # The questions of human judgments, such as M1.
     judgments: list[str] | None = None
-    # The scores whose ranks are averaged; leaderboards of all images are then sorted by the mean.
+    # The scores for mean ranks, by which leaderboards of all images are then sorted.
     mean_rank: list[str] | None = None
 
     @field_validator("mean_rank")

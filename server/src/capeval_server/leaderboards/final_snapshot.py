@@ -52,7 +52,7 @@ class FinalRows:
     tests_of_pairs: dict[_Pair, NeighborTest]
     # The rows by the other reference sets with columns, by set and by `_get_row_key`.
     others: dict[str, dict[str, _Stored]]
-    # The scores whose ranks were averaged; None if the organizers had chosen none.
+    # The scores chosen for mean ranks; None without a choice.
     mean_rank_scores: list[str] | None = None
 
     @property

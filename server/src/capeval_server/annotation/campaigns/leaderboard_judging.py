@@ -139,7 +139,7 @@ def default_title(phase: Phase) -> str:
 
 
 def judging_kinds() -> list[str]:
-    """Return the names of the task types that can judge a leaderboard, M1 to M5 first."""
+    """Return the names of the task types that can judge a leaderboard, in alphabetical order."""
     return sorted(
         name
         for name, task in TASKS.items()
@@ -198,8 +198,8 @@ def collect_captions(wanted: JudgingRequest, pictures: Sequence[str] = ()) -> Ju
     if shows_images and not named:
         got = "none" if not pictures else format_names(pictures)
         raise CampaignError(
-            f"'pictures' must have files whose names end in the ids of images, such as 42.jpg: the task types"
-            f" {', '.join(showing)} show images (got {got})"
+            f"'pictures' must have files with an image id at the end of their names, such as 42.jpg, for the"
+            f" task types {', '.join(showing)} (got {got})"
         )
     complete = [
         image
@@ -323,7 +323,7 @@ def create_judging(
             }
             files = build_campaign_files(
                 about,
-                # Without checks, the interval would be a promise.
+                # A campaign without checks has no interval either.
                 {**options.model_dump(), "check_every": options.check_every if checks else 0},
                 items="".join(
                     f"{json.dumps(line, ensure_ascii=False)}\n" for line in [*items, *checks]

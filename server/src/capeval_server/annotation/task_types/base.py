@@ -173,7 +173,7 @@ class TaskType(ABC):
     def list_judging_checks(self, judged: JudgedCaptions) -> Iterator[dict[str, Any]]:  # noqa: ARG002
         """Yield attention checks for these items, as lines of a campaign's file: at most one per image.
 
-        Task types without an item whose right answer is known yield nothing.
+        Task types without known right answers yield nothing.
 
         Args:
             judged: The captions of the systems.
