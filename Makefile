@@ -63,7 +63,7 @@ serve: $(VENV)/.native ## Start a demo server with the COCO challenge and campai
 	@$(BIN)/python -m examples.demo_server --folder demo-server --port $(PORT)
 
 # Linking the native module uses only one core, so the crates are checked at the same time.
-test: ## Run linters, type checks and most tests in ten minutes: the gate for commits
+test: ## Run linters, type checks and most tests in half an hour: the gate for commits
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.native lint-rust test-rust lint-python
 	@$(MAKE) --no-print-directory test-python
 
@@ -106,7 +106,7 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 
 # Downloads and single processes use little of the machine, so they run at the same time.
 PARALLEL := $(MAKE) --no-print-directory --jobs 2
-test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
+test-system: ## Run all system tests in an hour: servers, databases, browsers, Java, PyTorch, engines, goldens
 	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
 	@$(MAKE) --no-print-directory test-processes
 	@$(PARALLEL) test-training test-baselines test-distributed goldens

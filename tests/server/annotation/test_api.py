@@ -242,7 +242,13 @@ def test_files_that_are_wrong(staff: Program) -> None:
             [{**item, "expected": {"choice": "left"}}],
             "in terms of the item: 'choice' must be one of first, second (got 'left')",
         ),
-        (FILE, [{**item, "expected": {"choice": ["first"]}}], "must be one of first, second (got ['first'])"),
+        (FILE, [{**item, "expected": {"choice": ["left"]}}], "must be one of first, second (got ['left'])"),
+        (FILE, [{**item, "expected": {"choice": []}}], "must be one of first, second (got [])"),
+        (
+            FILE,
+            [{**item, "expected": {"choice": ["first", "second"]}}],
+            "'choice' must not accept all answers: first, second",
+        ),
         (FILE, [{**item, "expected": {"side": "first"}}], "unknown part 'side' (allowed: choice)"),
         (FILE, [[]], "items.jsonl, line 1: an item must be a JSON object (got list)"),
     ]

@@ -188,7 +188,7 @@ class TaskType(ABC):
             expected: The expected answer in the campaign's file. A list accepts each of its choices.
 
         Raises:
-            AnswerError: The expected answer is not a possible answer.
+            AnswerError: The expected answer is not a possible answer, or every answer would be right.
         """
         possible = self._list_possible(payload)
         for name, value in expected.items():
@@ -197,6 +197,8 @@ class TaskType(ABC):
             accepted = _list_accepted(value)
             if not accepted or any(each not in possible[name] for each in accepted):
                 raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
+            if len(accepted) > 1 and set(possible[name]) <= set(map(str, accepted)):
+                raise AnswerError(f"{name!r} must not accept all answers: {', '.join(possible[name])}")
 
     def _list_possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the possible stored values of each multiple-choice question."""
