@@ -132,18 +132,27 @@ def test_the_cause_is_named_and_no_password(
     _lock(postgres)
     password = "wrong-0123"
     fresh.env["CAPEVAL_SERVER_DATABASE"] = place.format(password=password, port=postgres.port)
-    for command in (["migrate"], ["token", "ann", "laptop"]):
-        done = fresh.done(*command)
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert done.stderr.startswith("capeval: error: the database can't be used (")
-        assert cause in done.stderr
-        assert f": {fix} " in done.stderr
-        assert password not in done.stderr
+    done = fresh.done("token", "ann", "laptop")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("capeval: error: the database can't be used (")
+    assert cause in done.stderr
+    assert f": {fix} " in done.stderr
+    assert password not in done.stderr
+
+
+def test_every_command_names_the_cause_and_no_password(fresh: Server, postgres: Postgres) -> None:
+    _lock(postgres)
+    password, cause = "wrong-0123", "password authentication failed"
+    fresh.env["CAPEVAL_SERVER_DATABASE"] = f"postgresql://locked:{password}@127.0.0.1:{postgres.port}/postgres"
+    done = fresh.done("migrate")
+    assert done.returncode == 2
+    assert cause in done.stderr
+    assert password not in done.stderr
     done = fresh.done("check", "--before-start")
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("problem  database:")]
     assert cause in line
-    assert f": {fix} " in line
+    assert ": check the user and password in " in line
     assert password not in done.stdout + done.stderr
     # The server waits for its database, and reports the cause.
     fresh.start(processes=1)

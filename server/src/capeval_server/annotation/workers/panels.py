@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-import jwt
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
@@ -68,6 +67,9 @@ class Signature(BaseModel):
     @field_validator("keys")
     @classmethod
     def _readable(cls, keys: dict[str, Any]) -> dict[str, Any]:
+        # Imported here, because it takes a tenth of the start of each command.
+        import jwt
+
         try:
             found = jwt.PyJWKSet.from_dict(keys)
         except (jwt.PyJWTError, AttributeError, TypeError, ValueError) as error:
@@ -245,6 +247,8 @@ def _decode_claims(signature: Signature, token: str) -> Mapping[str, Any]:
     wrong = "this link has expired or is not for this server: please start again from the panel's page"
     if not token or len(token) > _LONGEST_TOKEN:
         raise EntryError(wrong)
+    import jwt
+
     try:
         kid = jwt.get_unverified_header(token).get("kid")
         # Only the key with this id is accepted, so a key that the panel has withdrawn is not.
