@@ -41,7 +41,7 @@ def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
         wait_until(lambda: "Listening on" in log.read_text() or demo.poll() is not None, log.read_text)
         assert demo.poll() is None, log.read_text()
         found = re.search(r"Sign in as (\w+) with the password (\S+)", log.read_text())
-        entry = re.search(r"without an account: (\S+)", log.read_text())
+        entry = re.search(r"\(without an account\): (\S+)", log.read_text())
         assert found is not None
         assert entry is not None
         _enter(f"http://127.0.0.1:{port}", found[1], found[2])

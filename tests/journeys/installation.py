@@ -44,9 +44,11 @@ class User:
     cache: Path
     path: str = field(default_factory=lambda: os.environ["PATH"])
 
-    def run(self, command: str, *, status: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run a command line as typed, and check its exit status."""
-        done = self._run(shlex.split(command))
+    def run(
+        self, command: str, *, status: int = 0, given: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command line as typed, with text on standard input, and check its exit status."""
+        done = self._run(shlex.split(command), given)
         assert done.returncode == status, done.stdout + done.stderr
         return done
 
@@ -61,15 +63,16 @@ class User:
         return done.stdout
 
     @contextmanager
-    def start(self, command: str) -> Iterator[None]:
-        """Run a command line until the end of the block, then stop it."""
-        process = subprocess.Popen(
-            self._find(shlex.split(command)),
-            env=self._environment,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    def start(self, command: str, *, log: Path = Path(os.devnull)) -> Iterator[None]:
+        """Run a command line with its output in a file until the end of the block, then stop it."""
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                self._find(shlex.split(command)),
+                env=self._environment,
+                cwd=self.folder,
+                stdout=output,
+                stderr=output,
+            )
         try:
             yield
         finally:
@@ -119,11 +122,12 @@ class User:
             "HOME": str(self.folder),
         }
 
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+    def _run(self, command: list[str], given: str | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self._find(command),
             env=self._environment,
             cwd=self.folder,
+            input=given,
             capture_output=True,
             text=True,
             check=False,

@@ -143,7 +143,9 @@ def test_the_cause_is_named_and_no_password(
 def test_every_command_names_the_cause_and_no_password(fresh: Server, postgres: Postgres) -> None:
     _lock(postgres)
     password, cause = "wrong-0123", "password authentication failed"
-    fresh.env["CAPEVAL_SERVER_DATABASE"] = f"postgresql://locked:{password}@127.0.0.1:{postgres.port}/postgres"
+    fresh.env["CAPEVAL_SERVER_DATABASE"] = (
+        f"postgresql://locked:{password}@127.0.0.1:{postgres.port}/postgres"
+    )
     done = fresh.done("migrate")
     assert done.returncode == 2
     assert cause in done.stderr

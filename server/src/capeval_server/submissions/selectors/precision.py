@@ -6,6 +6,8 @@ the references of one image; see the calculation in docs/server/organizing.md.
 
 from __future__ import annotations
 
+import math
+
 from capeval_server.submissions.scoring.score_arrays import finite
 
 __all__ = ["round_p_value", "shown"]
@@ -26,5 +28,8 @@ def shown(score: float | None, *, full: bool) -> float | None:
 
 
 def round_p_value(value: float | None, *, full: bool) -> float | None:
-    """Return a p-value as shown; the arguments are as in `shown`."""
-    return value if full or value is None else round(value, _DIGITS_OF_P)
+    """Return a p-value as shown, rounded up because none is 0; the arguments are as in `shown`."""
+    if full or value is None:
+        return value
+    # Without the last digits of the product, which would round 0.07 up to 0.08.
+    return math.ceil(round(value * 10**_DIGITS_OF_P, 9)) / 10**_DIGITS_OF_P
