@@ -19,11 +19,11 @@ from tests.journeys.installation import User, install
 from tests.once import made_once
 from tests.waiting import PATIENCE, wait_until
 
-__all__ = ["Captions", "Site", "draw_picture", "judge", "make_user", "read_captions", "running"]
+__all__ = ["Captions", "Site", "draw_picture", "judge", "make_user", "normalize", "read_captions", "running"]
 
 Captions = dict[int, list[str]]
 Judge = Callable[[Sequence[str]], str]
-"""Returns the text of the chosen button, for the sentences of an item."""
+"""Returns the sentence or label of the chosen button, for the sentences of an item."""
 
 _PASSWORD = "a long enough passphrase"
 
@@ -41,6 +41,11 @@ def read_captions(path: Path) -> Captions:
     for row in content["annotations"] if isinstance(content, dict) else content:
         found.setdefault(row["image_id"], []).append(row["caption"])
     return found
+
+
+def normalize(caption: str) -> str:
+    """Return a caption as judges see it: lower case, without a period at the end."""
+    return " ".join(caption.split()).lower().rstrip(" .")
 
 
 def draw_picture(number: int) -> bytes:
@@ -163,5 +168,6 @@ def _answer_all(page: Page, choose: Judge) -> None:
             continue
         place = item.get_attribute("aria-label") or ""
         sentences = [text.strip() for text in item.locator(".sentence span, span.sentence").all_inner_texts()]
-        item.get_by_role("button", name=choose(sentences)).click()
+        chosen = page.get_by_text(choose(sentences), exact=True)
+        item.get_by_role("button").filter(has=chosen).click()
         expect(page.locator(f'.item:visible[aria-label="{place}"]')).to_have_count(0)

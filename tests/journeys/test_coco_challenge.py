@@ -17,7 +17,16 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import browser as browser
-from tests.journeys.challenge import Captions, Site, draw_picture, judge, make_user, read_captions, running
+from tests.journeys.challenge import (
+    Captions,
+    Site,
+    draw_picture,
+    judge,
+    make_user,
+    normalize,
+    read_captions,
+    running,
+)
 from tests.journeys.installation import User
 from tests.journeys.people import get_reference_scores
 from tests.waiting import PATIENCE
@@ -61,10 +70,6 @@ def _write_zip(path: Path, name: str, captions: Mapping[str, Mapping[int, str]])
         for split, texts in captions.items():
             rows = [{"image_id": image, "caption": text} for image, text in texts.items()]
             archive.writestr(f"captions_{split}_{name}_results.json", json.dumps(rows))
-
-
-def _normalize(text: str) -> str:
-    return " ".join(text.split()).lower().rstrip(" .")
 
 
 def test_from_nothing_to_final_results(user: User, browser: Browser, tmp_path: Path) -> None:
@@ -134,7 +139,6 @@ def test_from_nothing_to_final_results(user: User, browser: Browser, tmp_path: P
         }
         page.goto(f"{site.root}/coco-2015/test/")
         expect(page.get_by_text("These results are final since")).to_be_visible()
-        page.screenshot(path=tmp_path / "final.png", full_page=True)
         with page.expect_download() as download:
             page.get_by_role("link", name="CSV", exact=True).click()
         with download.value.path().open(encoding="utf-8", newline="") as file:
@@ -157,15 +161,20 @@ def _judge(
     assert len(links) == 2
     for kind in ("m2", "m3"):
         user.run(f"capeval server annotate state judged-{kind} open")
-    by_text = dict.fromkeys(map(_normalize, human.values()), "human")
-    by_text |= dict.fromkeys(map(_normalize, ours.values()), "ann")
+    by_text = dict.fromkeys(map(normalize, human.values()), "human")
+    by_text |= dict.fromkeys(map(normalize, ours.values()), "ann")
 
     def decide(choices: Mapping[str, str]) -> Callable[[Sequence[str]], str]:
-        return lambda sentences: choices[by_text.get(_normalize(sentences[0]), "bob")]
+        return lambda sentences: choices[by_text.get(normalize(sentences[0]), "bob")]
 
+    correctness = {
+        "human": "correct: all of it fits",
+        "ann": "mostly correct: a detail is wrong",
+        "bob": "incorrect: it does not fit the image",
+    }
     judges = {
         "judged-m2": decide({"human": "A person", "ann": "A person", "bob": "A machine"}),
-        "judged-m3": decide({"human": "correct: all", "ann": "mostly correct", "bob": "incorrect: it does"}),
+        "judged-m3": decide(correctness),
     }
     for link in links:
         judge(browser, site.root + link[link.index("/annotate/") :], judges)
