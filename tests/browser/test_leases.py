@@ -76,9 +76,10 @@ def new_campaign(
     lease: int = LEASE,
     most: int = 86_400,
     items: int = BATCH,
+    answers: int = 1,
     line: dict[str, Any] | None = None,
 ) -> tuple[str, list[str]]:
-    """A new open campaign of one batch of items that each need one answer, and two invite tokens."""
+    """A new open campaign of one batch of items that each need one answer or two, and two invite tokens."""
     kind = "triplet" if page_kind == "training" else page_kind
     slug = f"{page_kind}-{time.monotonic_ns()}"
     line = line or LINES.get(page_kind) or ITEMS[page_kind]
@@ -91,7 +92,7 @@ def new_campaign(
     images = 'images = "images"' if "image" in line else ""
     (folder / "campaign.toml").write_text(
         f'[campaign]\nslug = "{slug}"\ntitle = "Judge"\nkind = "{kind}"\nitems = "items.jsonl"\n{images}\n'
-        f"[settings]\nanswers = 1\ncheck_every = 0\nbatch = {items}\n"
+        f"[settings]\nanswers = {answers}\ncheck_every = 0\nbatch = {items}\n"
         f"lease_seconds = {lease}\nlongest_lease_seconds = {most}\n"
     )
     server.run("annotate", "create", str(folder / "campaign.toml"))

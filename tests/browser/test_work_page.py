@@ -49,38 +49,35 @@ def begin(page: Page, server: Server, slug: str, token: str) -> None:
     expect(page.locator(".item:visible")).to_have_count(1)
 
 
-@pytest.mark.parametrize(("size", "scheme"), SIZES, ids=["desktop", "phone"])
 @pytest.mark.parametrize("kind", [*sorted(ITEMS), "write"])
-def test_image_and_task_are_in_view(
-    browser: Browser, server: Server, tmp_path: Path, kind: str, size: ViewportSize, scheme: str
-) -> None:
+def test_image_and_task_are_in_view(browser: Browser, server: Server, tmp_path: Path, kind: str) -> None:
     given = ITEMS.get(kind, {"image": "picture.jpg"})
     line = {name: value if name in ("image", "system") else LONG for name, value in given.items()}
-    slug, (token, _) = new_campaign(server, tmp_path, kind, line=line)
-    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
-    visitor = Visitor(server, context)
-    page = visitor.page
-    begin(page, server, slug, token)
-    visitor.look()
-    page.screenshot(path=tmp_path / f"{kind}-{size['width']}-{scheme}.png")
-    # A worker sees the study alone.
-    assert page.get_by_role("navigation").get_by_role("link").count() == 0
-    item = page.locator(".item:visible")
-    submit = item.locator("form.answer").get_by_role("button", name="Submit")
-    parts = [*item.locator("textarea, .option").all(), *submit.all()]
-    if kind == "rating" and size["width"] < 400:
-        # Five questions don't fit: the image stays in view above the last one.
-        parts = [submit]
-        submit.scroll_into_view_if_needed()
-    assert parts
-    if "image" in line:
-        parts.append(item.locator(".picture img"))
-    for part in parts:
-        box = part.bounding_box()
-        assert box is not None
-        assert box["y"] >= 0, (part, box)
-        assert box["y"] + box["height"] <= size["height"], (part, box)
-    context.close()
+    slug, tokens = new_campaign(server, tmp_path, kind, answers=2, line=line)
+    for token, (size, scheme) in zip(tokens, SIZES, strict=True):
+        context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+        visitor = Visitor(server, context)
+        page = visitor.page
+        begin(page, server, slug, token)
+        visitor.look()
+        # A worker sees the study alone.
+        assert page.get_by_role("navigation").get_by_role("link").count() == 0
+        item = page.locator(".item:visible")
+        submit = item.locator("form.answer").get_by_role("button", name="Submit")
+        parts = [*item.locator("textarea, .option").all(), *submit.all()]
+        if kind == "rating" and size["width"] < 400:
+            # Five questions don't fit: the image stays in view above the last one.
+            parts = [submit]
+            submit.scroll_into_view_if_needed()
+        assert parts
+        if "image" in line:
+            parts.append(item.locator(".picture img"))
+        for part in parts:
+            box = part.bounding_box()
+            assert box is not None
+            assert box["y"] >= 0, (part, box)
+            assert box["y"] + box["height"] <= size["height"], (part, box)
+        context.close()
 
 
 def test_twenty_presses_are_faster_than_the_network(

@@ -1,13 +1,12 @@
 """Django settings, from the environment variables in docs/server/running.md."""
 
-import importlib.util
+from importlib.metadata import distribution
 from pathlib import Path
 
 import capeval
 from capeval_server.config import environment
 
 PACKAGE = Path(__file__).parents[1]
-_NINJA = importlib.util.find_spec("ninja")
 DATA = environment.data_folder()
 SECRET_KEY = environment.secret_key(DATA)
 # Signatures of the previous key stay valid; see `capeval server rotate-key`.
@@ -104,7 +103,7 @@ STATICFILES_DIRS = [
     PACKAGE / "static",
     ("capeval/report", Path(capeval.__file__).parent / "report" / "assets"),
     # For the page of the API's operations. An installed app would be imported by every command.
-    Path(_NINJA.origin).parent / "static",
+    Path(str(distribution("django-ninja").locate_file("ninja/static"))),
 ]
 # The few static files are served from the installed packages, without collectstatic.
 WHITENOISE_USE_FINDERS = True

@@ -31,5 +31,6 @@ def round_p_value(value: float | None, *, full: bool) -> float | None:
     """Return a p-value as shown, rounded up because none is 0; the arguments are as in `shown`."""
     if full or value is None:
         return value
+    steps: int = 10**_DIGITS_OF_P
     # Without the last digits of the product, which would round 0.07 up to 0.08.
-    return math.ceil(round(value * 10**_DIGITS_OF_P, 9)) / 10**_DIGITS_OF_P
+    return math.ceil(round(value * steps, 9)) / steps
