@@ -11,7 +11,7 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
-from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.models import Campaign, Response
 from capeval_server.audit.models import Action, Export
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.commands.challenges import delete
@@ -23,7 +23,7 @@ from capeval_server.jobs import worker
 from capeval_server.jobs.models import Job
 from capeval_server.submissions.models import Score, Submission, SubmissionFile
 from capeval_server.teams.models import Team
-from tests.server.campaigns import make
+from tests.server.campaigns import answer, hold, join, make
 from tests.server.kit import MARKER, Participant, Someone, write_challenge
 
 pytestmark = pytest.mark.django_db
@@ -149,10 +149,20 @@ def test_the_command_needs_a_name_and_a_new_file(
     assert Challenge.objects.exists()
 
 
-def test_campaigns_keep_a_challenge(challenge: Challenge, olga: Someone) -> None:
+def test_closed_campaigns_are_kept(challenge: Challenge, olga: Someone) -> None:
     campaign = make()
     Campaign.objects.filter(pk=campaign.pk).update(challenge=challenge)
+    worker_of_it = join(campaign, 1)[0]
+    answer(hold(worker_of_it), "A dog on grass.")
     _export(olga)
-    assert f"these campaigns belong to it: {campaign.slug}" in olga.see(PAGE)
+    assert f"close these campaigns first: {campaign.slug}" in olga.see(PAGE)
     olga.do(f"{PAGE}delete/", name="small")
     assert Challenge.objects.exists()
+    Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.CLOSED)
+    assert "Campaigns are kept." in olga.see(PAGE)
+    olga.do(f"{PAGE}delete/", name="small")
+    assert not Challenge.objects.exists()
+    kept = Campaign.objects.get()
+    assert (kept.challenge, kept.organizers.get()) == (None, olga.user)
+    assert Response.objects.filter(item__campaign=kept).count() == 1
+    assert campaign.title in olga.see(f"/campaigns/{campaign.slug}/")

@@ -135,7 +135,7 @@ def delete(
     from django.utils import timezone
 
     from capeval_server.core.errors import ConflictError
-    from capeval_server.hosting.services.deletion import delete_challenge, list_campaigns
+    from capeval_server.hosting.services.deletion import delete_challenge, list_unclosed_campaigns
     from capeval_server.hosting.services.export_archive import export as write
 
     challenge = _get_challenge(slug)
@@ -143,7 +143,7 @@ def delete(
         raise OptionError(f"'--confirm' must be {slug!r} (got {confirm!r})")
     if path.exists():
         raise OptionError(f"'FILE' must not exist (got {str(path)!r})")
-    if obstacle := list_campaigns(challenge):
+    if obstacle := list_unclosed_campaigns(challenge):
         raise ConflictError(f"the challenge can't be deleted: {obstacle}")
     began = timezone.now()
     with atomic_write(path) as file:

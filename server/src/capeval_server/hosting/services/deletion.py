@@ -1,4 +1,4 @@
-"""Deletion of a challenge with everything in it, after an export."""
+"""Deletion of a challenge with everything in it but its campaigns, after an export."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from capeval_server.jobs import leases
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission, SubmissionFile
 from capeval_server.submissions.services.lifecycle import SCORING
 
-__all__ = ["delete_challenge", "find_obstacle", "list_campaigns"]
+__all__ = ["delete_challenge", "find_obstacle", "list_unclosed_campaigns"]
 
 
 def find_obstacle(challenge: Challenge, export: Export | None) -> str:
@@ -33,7 +33,7 @@ def find_obstacle(challenge: Challenge, export: Export | None) -> str:
     """
     if export is None or export.state != Export.State.READY:
         return "there is no export: prepare one and download it"
-    if obstacle := list_campaigns(challenge):
+    if obstacle := list_unclosed_campaigns(challenge):
         return obstacle
     if not Action.objects.filter(challenge=challenge, time__gt=export.created, what=DOWNLOADED).exists():
         return "nobody has downloaded the export"
@@ -42,10 +42,12 @@ def find_obstacle(challenge: Challenge, export: Export | None) -> str:
     return ""
 
 
-def list_campaigns(challenge: Challenge) -> str:
-    """Return the campaigns of a challenge as the reason why it can't be deleted, or "" if it has none."""
-    campaigns = challenge.campaigns.order_by("slug").values_list("slug", flat=True)
-    return f"these campaigns belong to it: {', '.join(campaigns)}" if campaigns else ""
+def list_unclosed_campaigns(challenge: Challenge) -> str:
+    """Return the campaigns with possible work as the reason why a challenge can't be deleted, or ""."""
+    states = challenge.campaigns.model.State
+    campaigns = challenge.campaigns.exclude(state__in=(states.DRAFT, states.CLOSED)).order_by("slug")
+    names = ", ".join(campaigns.values_list("slug", flat=True))
+    return f"close these campaigns first: {names}" if names else ""
 
 
 def _has_unfinished(challenge: Challenge) -> bool:
@@ -67,6 +69,8 @@ def delete_challenge(
 ) -> None:
     """Delete a challenge with its teams, submissions, scores and files. This can't be undone.
 
+    Its campaigns are kept with their answers and releases, and its organizers still manage them.
+
     Args:
         user: The actor; None for the command line.
         challenge: The challenge.
@@ -74,7 +78,7 @@ def delete_challenge(
         exported: The time when the caller began to write an export; None if organizers downloaded one.
 
     Raises:
-        ConflictError: The name is wrong, there is no current export, or campaigns belong to the challenge.
+        ConflictError: The name is wrong, there is no current export, or a campaign is not closed.
     """
     if name != challenge.slug:
         raise ConflictError(f"to confirm, enter the name of the challenge, {challenge.slug!r} (got {name!r})")
@@ -82,10 +86,11 @@ def delete_challenge(
         if exported is None:
             obstacle = find_obstacle(now, Export.objects.filter(challenge=now).first())
         else:
-            obstacle = list_campaigns(now)
+            obstacle = list_unclosed_campaigns(now)
             obstacle = obstacle or ("it changed during the export" if _has_changed(now, exported) else "")
         if obstacle:
             raise ConflictError(f"the challenge can't be deleted: {obstacle}")
+        _detach_campaigns(now)
         for file in _list_stored(now):
             transaction.on_commit(partial(default_storage.delete, file))
         submissions = _filter_submissions(now)
@@ -96,6 +101,13 @@ def delete_challenge(
         submissions.delete()
         record(user, None, f"deleted the challenge {now.slug}")
         now.delete()
+
+
+def _detach_campaigns(challenge: Challenge) -> None:
+    organizers = list(challenge.organizers.all())
+    for campaign in challenge.campaigns.all():
+        campaign.organizers.add(*organizers)
+    challenge.campaigns.update(challenge=None)
 
 
 def _filter_submissions(challenge: Challenge) -> QuerySet[Submission]:
