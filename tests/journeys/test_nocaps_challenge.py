@@ -71,6 +71,7 @@ def test_from_nothing_to_final_results(user: User, browser: Browser, tmp_path: P
     captions = _shrink(tmp_path / "nocaps")
     domains = json.loads((tmp_path / "nocaps" / "domains_test.json").read_text())
     user.run("capeval server import nocaps/challenge.toml")
+    assert "No changes" in user.read("capeval server import nocaps/challenge.toml")
     references = captions["references_test"]
     ours = {image: texts[1] for image, texts in references.items()}
     write_results(tmp_path / "best run of May.json", ours)

@@ -363,6 +363,19 @@ def test_new_entries_need_their_files(added: Path, old: str, new: str, message: 
         import_files(added)
 
 
+def test_columns_of_subsets_are_kept(path: Path) -> None:
+    chosen = {"scores": ["CIDEr-D"], "subsets": ["animals"]}
+    edit(path, 'name = "val"\n', 'name = "val"\ncolumns = { scores = ["CIDEr-D"], subsets = ["animals"] }\n')
+    import_challenge(path)
+    assert import_files(path)[1].changes == []
+    edit(path, ', subsets = ["animals"]', "")
+    import_challenge(path)
+    assert Split.objects.get().columns == chosen
+    edit(path, 'columns = { scores = ["CIDEr-D"] }\n', "")
+    import_challenge(path)
+    assert Split.objects.get().columns == chosen
+
+
 def test_a_change_in_between_is_an_error(added: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(added, *LATER)
     read = challenge_import.read_files

@@ -138,7 +138,10 @@ def _list_requirements() -> Iterator[str]:
         if "extra ==" not in line
     }
     for module, distributions in sorted(metadata.packages_distributions().items()):
-        if not module.startswith("_") and required & {name.lower() for name in distributions}:
+        # `pylab` is a second name for matplotlib that loads all of it.
+        if module.startswith("_") or module == "pylab":
+            continue
+        if required & {name.lower() for name in distributions}:
             yield module
 
 

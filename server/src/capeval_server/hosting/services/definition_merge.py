@@ -99,19 +99,19 @@ class Merge:
         found = {}
         for key, value in given.items():
             # A file name from an export, without that file in the import, stands for the existing content.
-            if key in _FILES and key in now and value == now[key] and not self.is_there(value):
+            if _is_file(key, value) and value == now.get(key) and not self.is_there(value):
                 self.kept.append(_join_place(place, key))
             else:
                 found[key] = self._merge(now[key], value, _join_place(place, key)) if key in now else value
         for key, value in now.items():
             if key in given:
                 continue
-            if key not in _FILES:
+            if not _is_file(key, value):
                 found[key] = self._remove_files(value)
             if key in _NAMED and _is_named(value):
                 # Identified by name, like places to delete.
                 self.kept += [_join_place(_join_place(place, key), each["name"]) for each in value]
-            elif value and (key in _FILES or place == "challenge"):
+            elif value and (_is_file(key, value) or place == "challenge"):
                 self.kept.append(_join_place(place, key))
         return found
 
@@ -128,8 +128,13 @@ class Merge:
 
     def _remove_files(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self._remove_files(each) for key, each in value.items() if key not in _FILES}
+            return {key: self._remove_files(each) for key, each in value.items() if not _is_file(key, each)}
         return [self._remove_files(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_file(key: str, value: Any) -> bool:
+    # The subsets of a split are a file, but those of its columns are a list of names.
+    return key in _FILES and not isinstance(value, list)
 
 
 def _is_named(value: Any) -> bool:
