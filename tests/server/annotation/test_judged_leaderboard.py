@@ -17,6 +17,8 @@ from capeval_server.annotation.models import Assignment, Campaign, CheckResult, 
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.task_types import TASKS
 from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
+from capeval_server.challenges.models import Split
+from capeval_server.leaderboards.judgments import list_judgments
 from tests.server.annotation.test_leaderboard_judging import API, judged, olga, pictures, storage
 from tests.server.kit import CAPTIONS, Someone
 
@@ -180,6 +182,13 @@ def test_answers_become_the_expected_columns(olga: Someone) -> None:
     for question, values in EXPECTED.items():
         shown = {"human": values["Human"], "ann": values["ann"], "bob": values["bob"]}
         assert board[question] == pytest.approx(shown, abs=1e-6), question
+    # They are no columns of another split, whose images were not judged.
+    split = Split.objects.get()
+    assert {column.question for column in list_judgments(split)} == board.keys()
+    split.pk, split.name, split.image_ids = None, "other", [1001, 1002]
+    split.save()
+    assert list_judgments(split) == ()
+    split.delete()
     # One worker passed each check, and the two others failed it.
     checks = CheckResult.objects.values_list("response__item__campaign__kind", "passed")
     with_checks = ("m2", "m3", "m5", "rating")

@@ -132,6 +132,15 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     nothing = people[0].get("/annotate/first-m3/").content.decode()
     assert "Your link is also for" in nothing
     assert "/annotate/first-m1/" in nothing
+    # A campaign whose items they have all answered is not work for them.
+    second = first.worker.participations.get(campaign=made["m5"])
+    assert "/annotate/first-m5/" in nothing
+    enrollment.agree(second, 1)
+    second.refresh_from_db()
+    work_all(second, lambda held: {"choice": "yes"})
+    nothing = people[0].get("/annotate/first-m3/").content.decode()
+    assert "/annotate/first-m1/" in nothing
+    assert "/annotate/first-m5/" not in nothing
 
 
 def test_a_program_judges_a_leaderboard(judged: Challenge, olga: Someone) -> None:
@@ -187,6 +196,9 @@ def test_the_command_judges_a_leaderboard(judged: Challenge, tmp_path: Path) -> 
         (folder / f"{image}.jpg").write_bytes(picture(300 + image))
     asked = ["server", "annotate", "leaderboard", "small/open", "m3", "m5", "--images", "4"]
     found = CliRunner().invoke(app, [*asked, "--pictures", str(folder), "--forecast"])
+    (tmp_path / "pictures.zip").write_bytes(pictures())
+    packed = CliRunner().invoke(app, [*asked, "--pictures", str(tmp_path / "pictures.zip"), "--forecast"])
+    assert (packed.exit_code, packed.output) == (found.exit_code, found.output)
     assert found.exit_code == 0, found.output
     assert "m3: 16 items, 48 answers" in found.output
     assert Campaign.objects.count() == 0

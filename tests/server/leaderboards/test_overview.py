@@ -233,7 +233,9 @@ def test_judgments_are_columns(people: dict[str, Submission], phase: Phase) -> N
         (1, "team-5"), (2, "team-4"), (3, "team-2"), (4, "team-3"), (5, "team-1"),
     ]  # fmt: skip
     # The tests are those of the release, also in the reverse order and with all digits.
-    p_values = {each.system: each.p_value for each in list_judgments(phase.challenge)[0].differences.values()}
+    p_values = {
+        each.system: each.p_value for each in list_judgments(phase.splits.get())[0].differences.values()
+    }
     # Random, which is not on the leaderboard, is between the last two.
     assert [row["p_value"] for row in by_people] == [
         *(p_values[team] for team in ("team-5", "team-4", "team-2")), None, None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -38,7 +40,8 @@ def leaderboard(
         ),
     ] = None,
     pictures: Annotated[
-        Path | None, Option(help="Folder of the images. File names end in the image id, such as 42.jpg.")
+        Path | None,
+        Option(help="Folder or zip of the images. File names end in the image id, such as 42.jpg."),
     ] = None,
     hourly: Annotated[float, Option(help="Pay per hour, for the forecast.")] = 12.0,
     workers: Annotated[int, Option(min=0, help="Number of links to create, each for all campaigns.")] = 0,
@@ -82,7 +85,7 @@ def leaderboard(
         check_every=judging.DEFAULT_CHECK_EVERY if check_every is None else check_every,
         seed=seed,
     )
-    files = {path.name: path for path in sorted(pictures.iterdir()) if path.is_file()} if pictures else {}
+    files = _list_pictures(pictures, settings.UNPACKED_BYTES) if pictures else {}
     judged = judging.collect_captions(wanted, list(files))
     for each in forecast_judging(wanted, judged, hourly=hourly, fee=0.0):
         smallest = f"{100 * each.difference:.2g} points" if each.is_share else f"{each.difference:.2g}"
@@ -97,13 +100,23 @@ def leaderboard(
             print(f"{each.kind}: {each.no_checks}")
     if forecast:
         return
-    read = {each: files[each].read_bytes() for each in judged.pictures.values()}
+    read = {each: files[each]() for each in judged.pictures.values()}
     made = judging.create_judging(None, wanted, read)
     for campaign in made:
         print(f"{campaign.slug}: created as a draft; items: {campaign.items.filter(is_check=False).count()}")
     if workers:
         for token in invite_to_all(None, made, workers):
             print(f"{settings.ADDRESS}/annotate/{made[0].slug}/enter/{token}/")
+
+
+def _list_pictures(path: Path, limit: int) -> dict[str, Callable[[], bytes]]:
+    """Return functions that read the files of a folder or zip, by name."""
+    from capeval_server.annotation.campaigns.form_files import unzip_images
+
+    if path.is_dir():
+        return {each.name: each.read_bytes for each in sorted(path.iterdir()) if each.is_file()}
+    unpacked = unzip_images(path.read_bytes(), limit=limit)
+    return {name: partial(unpacked.__getitem__, name) for name in sorted(unpacked)}
 
 
 def _parse_id(text: str) -> UUID:

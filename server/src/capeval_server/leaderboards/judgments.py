@@ -7,14 +7,14 @@ never change.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN
-from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.models import Challenge, Split
 
 __all__ = ["HumanScoreColumn", "JudgmentDetails", "list_judgments", "register_judgments"]
 
@@ -57,6 +57,7 @@ class HumanScoreColumn:
         missing: The names among Human and Random that were not judged.
         notes: Notes on the intervals, and on the collection of answers that affects their interpretation.
         is_chosen: Whether adaptive sampling chose the compared systems.
+        images: Ids of the judged images as text; empty if they are unknown.
         excluded: Number of the release's answers that no longer count; None if it was not counted.
     """
 
@@ -70,6 +71,7 @@ class HumanScoreColumn:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     is_chosen: bool = False
+    images: frozenset[str] = field(default=frozenset(), repr=False)
     excluded: int | None = None
 
     @cached_property
@@ -115,11 +117,29 @@ def register_judgments(source: Source) -> Source:
     return source
 
 
-def list_judgments(challenge: Challenge, as_of: datetime | None = None) -> tuple[HumanScoreColumn, ...]:
-    """Return the columns of human judgments of a challenge's systems, ordered by question.
+def list_judgments(split: Split, as_of: datetime | None = None) -> tuple[HumanScoreColumn, ...]:
+    """Return the columns of human judgments of a split, ordered by question.
+
+    Judgments of the images of another split of the challenge are left out.
 
     Args:
-        challenge: The challenge.
+        split: The split.
         as_of: Only releases up to this time count; None for no limit.
     """
-    return tuple(column for source in _sources for column in source(challenge, as_of))
+    columns = [column for source in _sources for column in source(split.challenge, as_of)]
+    if not any(column.images for column in columns):
+        return tuple(columns)
+    own = _list_image_ids(split)
+    elsewhere = [column for column in columns if column.images and not column.images <= own]
+    if elsewhere:
+        others = [_list_image_ids(other) for other in split.challenge.splits.exclude(pk=split.pk)]
+        columns = [
+            column
+            for column in columns
+            if column not in elsewhere or not any(column.images <= ids for ids in others)
+        ]
+    return tuple(columns)
+
+
+def _list_image_ids(split: Split) -> frozenset[str]:
+    return frozenset(map(str, split.image_ids))

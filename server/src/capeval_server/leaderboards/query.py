@@ -140,7 +140,7 @@ class LeaderboardQuery:
         """Columns with people's judgments, which cover no subsets."""
         if self.subset or self.layout not in WHOLE:
             return []
-        listed = list_judgments(self.phase.challenge, self.as_of)
+        listed = list_judgments(self.split, self.as_of)
         chosen = self.split.columns.get("judgments") if self.layout == "chosen" else None
         questions = [column.question for column in listed]
         names = score_names(self.split)
@@ -282,7 +282,7 @@ def build_query(
         validate_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
     layout = layout or default_layout(chosen, subset)
     if sort_by:
-        sort_by = _check_sort(phase, chosen, sort_by, as_of, subset, cast(Layout, layout))
+        sort_by = _check_sort(chosen, sort_by, as_of, subset, cast(Layout, layout))
     if order:
         validate_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     return LeaderboardQuery(
@@ -314,9 +314,7 @@ def _parse_declared(phase: Phase, declared: Iterable[str]) -> tuple[tuple[str, s
     return tuple(sorted(found.items()))
 
 
-def _check_sort(
-    phase: Phase, split: Split, sort_by: str, as_of: datetime | None, subset: str, layout: Layout
-) -> str:
+def _check_sort(split: Split, sort_by: str, as_of: datetime | None, subset: str, layout: Layout) -> str:
     """Return the name of the score or the question to sort by, or `MEAN_RANK`."""
     names = score_names(split)
     found: str = normalize_score(sort_by, names)
@@ -325,7 +323,7 @@ def _check_sort(
         return found
     is_whole = not subset and layout in WHOLE
     # Only now, because it reads the releases.
-    columns = list_judgments(phase.challenge, as_of) if is_whole else ()
+    columns = list_judgments(split, as_of) if is_whole else ()
     judged = [
         name for column in columns for name in (column.question, f"{column.question} ({column.source})")
     ]

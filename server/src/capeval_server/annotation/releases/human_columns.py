@@ -13,7 +13,7 @@ from capeval.errors import CapevalError
 from capeval.formats.judgments.human_scores import HumanScore, load_human_differences, load_human_scores
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
 from capeval.studies.judging.wins import STRENGTH, WINS
-from capeval_server.annotation.models import Release
+from capeval_server.annotation.models import Item, Release
 from capeval_server.annotation.releases.judgments import judgment_kinds
 from capeval_server.annotation.releases.release_files import count_outdated_answers, folder_of
 from capeval_server.annotation.task_types import TASKS, RatingResult
@@ -153,6 +153,7 @@ def _load_columns(release: Release) -> tuple[HumanScoreColumn, ...]:
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
     manifest = json.loads((folder / "manifest.json").read_bytes())
+    images = _list_images(release)
     found, questions = [], _get_questions()
     for question in dict.fromkeys(score.question for score in scores):
         of_question = {score.system: score for score in scores if score.question == question}
@@ -168,9 +169,16 @@ def _load_columns(release: Release) -> tuple[HumanScoreColumn, ...]:
                 missing=tuple(name for name in (HUMAN, RANDOM) if name not in of_question),
                 notes=_list_notes(question, of_question.values(), manifest),
                 is_chosen=bool(manifest.get("next_pairs")),
+                images=images,
             )
         )
     return tuple(found)
+
+
+def _list_images(release: Release) -> frozenset[str]:
+    """Return the ids of the judged images, which never change in a campaign; empty without them."""
+    ids = Item.objects.filter(campaign=release.campaign).values_list("payload__image_id", flat=True)
+    return frozenset(str(image) for image in ids.distinct() if image is not None)
 
 
 def _list_notes(

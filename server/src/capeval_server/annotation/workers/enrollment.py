@@ -12,7 +12,15 @@ from django.db.models import Exists, OuterRef, Q
 
 from capeval_server.annotation.core.departures import check_may_enroll
 from capeval_server.annotation.core.locks import lock_participation
-from capeval_server.annotation.models import EXCLUDED, Campaign, Item, Participation, TextVersion, Worker
+from capeval_server.annotation.models import (
+    EXCLUDED,
+    Campaign,
+    Item,
+    Participation,
+    Response,
+    TextVersion,
+    Worker,
+)
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import panels
 from capeval_server.audit.models import record
@@ -109,12 +117,13 @@ def list_invited(token: str) -> list[Campaign]:
 
 
 def list_other_campaigns(participation: Participation) -> list[Campaign]:
-    """Return the other open campaigns of a worker's invite link that still need answers."""
+    """Return the other open campaigns of a worker's invite link that still need answers of this worker."""
     if participation.worker.digest is None:
         return []
     others = participation.worker.participations.exclude(pk=participation.pk).exclude(stage__in=EXCLUDED)
     rows = others.filter(campaign__state=Campaign.State.OPEN).select_related("campaign").order_by("campaign")
-    lacking = Item.objects.filter(campaign=OuterRef("campaign"), free__gt=0)
+    own = Response.objects.filter(item=OuterRef("pk"), participation=OuterRef(OuterRef("pk")))
+    lacking = Item.objects.filter(campaign=OuterRef("campaign"), free__gt=0).filter(~Exists(own))
     return [row.campaign for row in rows.filter(Exists(lacking))]
 
 

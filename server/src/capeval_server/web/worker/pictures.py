@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from capeval_server.annotation.campaigns.images import LARGE
+from capeval_server.annotation.campaigns.images import LARGE, SMALL
 from capeval_server.annotation.models import Image
 
 __all__ = ["picture_of"]
 
 
 def picture_of(image: Image) -> dict[str, Any]:
-    """Return the content warning of an image, and the size of its large version."""
-    scale = min(1, LARGE / max(image.width, image.height))
-    width, height = round(image.width * scale), round(image.height * scale)
-    return {"warning": image.warning, "width": width, "height": height}
+    """Return the content warning of an image, and the sizes of its large and small version."""
+    (width, height), (small, _) = (_scale(image, longest) for longest in (LARGE, SMALL))
+    return {"warning": image.warning, "width": width, "height": height, "small_width": small}
+
+
+def _scale(image: Image, longest: int) -> tuple[int, int]:
+    scale = min(1, longest / max(image.width, image.height))
+    return round(image.width * scale), round(image.height * scale)
