@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
 from django.urls import URLPattern, URLResolver
 from ninja import NinjaAPI, Status
+from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import PathView
 
@@ -56,6 +59,15 @@ def _allow_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
         return found
 
     return wrapper
+
+
+class Documentation(Swagger):
+    """The page of all operations. Ninja's own loads scripts from other servers unless Ninja is an app."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **parameters: Any) -> HttpResponse:
+        """Return the page."""
+        options = {**self.settings, "url": self.get_openapi_url(api, parameters)}
+        return render(request, "api/documentation.html", {"options": json.dumps(options, indent=1)})
 
 
 class Api(NinjaAPI):
@@ -107,6 +119,7 @@ api = Api(
     version=__version__,
     description=_DESCRIPTION,
     urls_namespace="api",
+    docs=Documentation(),
     parser=TextParser(),
 )
 api.add_router("", challenges.router)
