@@ -1,4 +1,4 @@
-"""An installed server, and the browsers of the people who use its pages."""
+"""An installed server, and the browsers of organizers, teams and judges."""
 
 from __future__ import annotations
 
