@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
@@ -19,7 +20,7 @@ from tests.journeys.installation import User, install
 from tests.once import made_once
 from tests.waiting import PATIENCE, wait_until
 
-__all__ = ["Captions", "Site", "draw_picture", "judge", "make_user", "normalize", "read_captions", "running"]
+__all__ = ["Captions", "Site", "draw_picture", "judge", "normalize", "read_captions", "running", "user"]
 
 Captions = dict[int, list[str]]
 Judge = Callable[[Sequence[str]], str]
@@ -28,10 +29,11 @@ Judge = Callable[[Sequence[str]], str]
 _PASSWORD = "a long enough passphrase"
 
 
-def make_user(folder: Path) -> User:
-    """Return a user of an environment with the server and METEOR."""
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    """A user of an environment with the server and METEOR."""
     cache = made_once("journeys-cache", lambda folder: None)
-    return User(environment=install("capeval-server", "capeval[coco]"), folder=folder, cache=cache)
+    return User(environment=install("capeval-server", "capeval[coco]"), folder=tmp_path, cache=cache)
 
 
 def read_captions(path: Path) -> Captions:

@@ -44,11 +44,9 @@ class User:
     cache: Path
     path: str = field(default_factory=lambda: os.environ["PATH"])
 
-    def run(
-        self, command: str, *, status: int = 0, given: str | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command line as typed, with text on standard input, and check its exit status."""
-        done = self._run(shlex.split(command), given)
+    def run(self, command: str, *, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command line as typed, and check its exit status."""
+        done = self._run(shlex.split(command))
         assert done.returncode == status, done.stdout + done.stderr
         return done
 
@@ -122,12 +120,11 @@ class User:
             "HOME": str(self.folder),
         }
 
-    def _run(self, command: list[str], given: str | None = None) -> subprocess.CompletedProcess[str]:
+    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self._find(command),
             env=self._environment,
             cwd=self.folder,
-            input=given,
             capture_output=True,
             text=True,
             check=False,

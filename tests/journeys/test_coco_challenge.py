@@ -22,11 +22,11 @@ from tests.journeys.challenge import (
     Site,
     draw_picture,
     judge,
-    make_user,
     normalize,
     read_captions,
     running,
 )
+from tests.journeys.challenge import user as user
 from tests.journeys.installation import User
 from tests.journeys.people import get_reference_scores
 from tests.waiting import PATIENCE
@@ -35,11 +35,6 @@ IMAGES = 60
 SPLITS = ("val2014", "test2014")
 # The columns of the test phase, by reference set.
 COLUMNS = ("CIDEr-D", "ROUGE-L", "BLEU-1", "BLEU-4")
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> User:
-    return make_user(tmp_path)
 
 
 def _shrink(folder: Path) -> dict[str, Captions]:

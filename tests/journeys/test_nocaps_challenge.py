@@ -23,11 +23,11 @@ from tests.journeys.challenge import (
     Site,
     draw_picture,
     judge,
-    make_user,
     normalize,
     read_captions,
     running,
 )
+from tests.journeys.challenge import user as user
 from tests.journeys.installation import User
 from tests.journeys.people import get_reference_image_scores, get_reference_scores, write_results
 from tests.waiting import PATIENCE, wait_until
@@ -36,11 +36,6 @@ from tests.waiting import PATIENCE, wait_until
 IMAGES = 100
 DOMAINS = ("in-domain", "near-domain", "out-domain")
 FILES = ("references", "human")
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> User:
-    return make_user(tmp_path)
 
 
 def _shrink(folder: Path) -> dict[str, Captions]:

@@ -149,6 +149,7 @@ def test_every_command_names_the_cause_and_no_password(fresh: Server, postgres: 
     done = fresh.done("migrate")
     assert done.returncode == 2
     assert cause in done.stderr
+    assert ": check the user and password in " in done.stderr
     assert password not in done.stderr
     done = fresh.done("check", "--before-start")
     assert done.returncode == 1

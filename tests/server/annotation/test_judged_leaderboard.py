@@ -182,7 +182,7 @@ def test_answers_become_the_expected_columns(olga: Someone) -> None:
     for question, values in EXPECTED.items():
         shown = {"human": values["Human"], "ann": values["ann"], "bob": values["bob"]}
         assert board[question] == pytest.approx(shown, abs=1e-6), question
-    # They are no columns of another split, whose images were not judged.
+    # Another split doesn't have these columns, because its images were not judged.
     split = Split.objects.get()
     assert {column.question for column in list_judgments(split)} == board.keys()
     split.pk, split.name, split.image_ids = None, "other", [1001, 1002]

@@ -132,7 +132,7 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     nothing = people[0].get("/annotate/first-m3/").content.decode()
     assert "Your link is also for" in nothing
     assert "/annotate/first-m1/" in nothing
-    # A campaign whose items they have all answered is not work for them.
+    # A campaign is not listed after they have answered all its items.
     second = first.worker.participations.get(campaign=made["m5"])
     assert "/annotate/first-m5/" in nothing
     enrollment.agree(second, 1)

@@ -114,6 +114,45 @@ def test_columns_of_subsets_sort_the_overview(boarded: tuple[Submission, Submiss
     assert sorted_page.index("<bdi>b</bdi>") < sorted_page.index("<bdi>a</bdi>")
 
 
+def test_sorting_by_a_subset_keeps_the_columns_and_reported_rows(
+    boarded: tuple[Submission, Submission],
+) -> None:
+    Split.objects.update(
+        columns={
+            "references": ["c2"],
+            "scores": ["CIDEr-D", "BLEU-1"],
+            "subsets": ["animals"],
+            "mean_rank": ["CIDEr-D", "BLEU-1"],
+        }
+    )
+    for made, value in zip(boarded, (0.3, 0.4), strict=True):
+        score(made, {"CIDEr-D": value, "BLEU-1": value / 2}, of=of("c2"), subset="animals")
+    table = b'team,CIDEr-D,BLEU-1,CIDEr-D (animals)\nfirst,0.5,0.2,0.1\nsecond,0.4,0.1,0.2\nthird,0.3,,\n'
+    about = {"title": "A paper", "url": "https://example.org/paper", "ranked": False}
+    add_reported(None, reference_set(Challenge.objects.get(), "val", "c2"), "paper", "p.csv", table, **about)
+    whole = Client().get(API).json()
+    by_animals = Client().get(f"{API}?subset=animals&sort_by=CIDEr-D&layout=chosen").json()
+    assert by_animals["columns"] == whole["columns"]
+    mean_ranks = {"a": 1.0, "b": 2.0}
+    for found in (whole, by_animals):
+        assert {row["team"]: row["scores"]["Mean rank"] for row in found["rows"]} == mean_ranks
+    assert [row["team"] for row in by_animals["rows"]] == ["b", "a"]
+    # Rows without a score of the subset come last.
+    assert [row["team"] for row in by_animals["reported"]] == ["second", "first", "third"]
+    page = Client().get(f"{PAGE}?subset=animals&layout=chosen").content.decode()
+    assert re.findall(r'class="above">([^<]*)<', page) == ["CIDEr-D", "Mean rank", "BLEU-1"]
+    assert "Reported elsewhere" in page
+    links = [each.replace("&amp;", "&") for each in re.findall(r'number"[^>]*><a href="([^"]*)"', page)]
+    assert len(links) == 5
+    for link in links:
+        shown = Client().get(link).content.decode()
+        assert shown.count('class="above"') == 3, link
+    # All scores of one subset: only the rows with one of them.
+    of_animals = Client().get(f"{API}?subset=animals").json()
+    assert of_animals["layout"] == "scores"
+    assert [row["team"] for row in of_animals["reported"]] == ["second", "first"]
+
+
 def test_without_a_choice_all_sets_can_be_shown(phase: Phase) -> None:
     two_sets("a", 0.9, 0.1)
     assert Client().get(API).json()["layout"] == "scores"

@@ -62,21 +62,17 @@ class FinalRows:
 
     def places(self) -> list[RankedSubmission]:
         """Return all submissions with the score that ranks them."""
-        name = self.question.sort_by
+        name, subset = self.question.sort_by, self.question.subset
         return [
             RankedSubmission(
-                key, None, not row["team"], row["team"] or "human", self._get_value(row, name), None
+                key, None, not row["team"], row["team"] or "human", _get_value(row, name, subset), None
             )
             for key, row in self.rows.items()
         ]
 
     def values_of(self, name: str, places: Iterable[RankedSubmission]) -> list[float | None]:
-        """Return a score of some submissions."""
-        return [self._get_value(self.rows[place.key], name) for place in places]
-
-    def _get_value(self, row: _Stored, name: str) -> float | None:
-        wanted = [name, self.question.subset]
-        return next((value for *column, value, _, _ in row["scores"] if column == wanted), None)
+        """Return a score on all images of some submissions."""
+        return [_get_value(self.rows[place.key], name, "") for place in places]
 
     def tests(self, places: Sequence[RankedSubmission]) -> list[NeighborTest | None]:
         """Return the test of the difference of each submission to the next."""
@@ -194,6 +190,10 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
 def _unpack(board: FinalBoard) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(zlib.decompress(bytes(board.content)))
     return content
+
+
+def _get_value(row: _Stored, name: str, subset: str) -> float | None:
+    return next((value for *column, value, _, _ in row["scores"] if column == [name, subset]), None)
 
 
 def _get_row_key(row: _Stored) -> str:

@@ -11,20 +11,18 @@ from capeval_server.leaderboards.judgments import HumanScoreColumn
 __all__ = [
     "LAYOUTS",
     "MEAN_RANK",
-    "WHOLE",
     "Layout",
     "LeaderboardColumn",
     "default_layout",
     "default_sort",
     "list_mean_rank_scores",
+    "shows_all_images",
 ]
 
 # Columns of a leaderboard: all scores of one subset (or of all images), one score of all images and of each
 # subset, all scores of all images and of each subset, or those that the organizers chose.
 Layout = Literal["scores", "subsets", "both", "chosen"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-# Layouts of all images, which can show judgments and mean ranks.
-WHOLE: tuple[Layout, ...] = ("scores", "chosen")
 MEAN_RANK = "Mean rank"
 """Column with the mean of a row's ranks by the scores that the organizers chose."""
 
@@ -57,6 +55,16 @@ class LeaderboardColumn:
         return not self.references
 
 
+def shows_all_images(subset: str, layout: Layout) -> bool:
+    """Return whether a layout can have columns of judgments and mean ranks, which are of all images.
+
+    Args:
+        subset: The subset of the leaderboard; empty for all images.
+        layout: The layout. Columns that organizers chose stay when the rows are sorted by a subset.
+    """
+    return layout == "chosen" or (layout == "scores" and not subset)
+
+
 def default_layout(split: Split, subset: str) -> Layout:
     """Return the layout of a split's leaderboards without a choice in the query."""
     return "chosen" if split.columns and not subset else "scores"
@@ -64,9 +72,9 @@ def default_layout(split: Split, subset: str) -> Layout:
 
 def default_sort(split: Split, subset: str, layout: Layout) -> str:
     """Return the value of `sort_by` of a split's leaderboards without a choice in the query."""
-    return MEAN_RANK if list_mean_rank_scores(split, subset, layout) else split.sort_by
+    return MEAN_RANK if not subset and list_mean_rank_scores(split, subset, layout) else split.sort_by
 
 
 def list_mean_rank_scores(split: Split, subset: str = "", layout: Layout = "scores") -> list[str]:
     """Return the scores that the organizers chose for mean ranks; none for a layout without mean ranks."""
-    return list(split.columns.get("mean_rank", ())) if not subset and layout in WHOLE else []
+    return list(split.columns.get("mean_rank", ())) if shows_all_images(subset, layout) else []

@@ -23,12 +23,12 @@ from capeval_server.leaderboards.judgments import list_judgments
 from capeval_server.leaderboards.layouts import (
     LAYOUTS,
     MEAN_RANK,
-    WHOLE,
     Layout,
     LeaderboardColumn,
     default_layout,
     default_sort,
     list_mean_rank_scores,
+    shows_all_images,
 )
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
@@ -137,8 +137,8 @@ class LeaderboardQuery:
 
     @cached_property
     def judgment_columns(self) -> list[LeaderboardColumn]:
-        """Columns with people's judgments, which cover no subsets."""
-        if self.subset or self.layout not in WHOLE:
+        """Columns with people's judgments, which are of all images."""
+        if not shows_all_images(self.subset, self.layout):
             return []
         listed = list_judgments(self.split, self.as_of)
         chosen = self.split.columns.get("judgments") if self.layout == "chosen" else None
@@ -318,10 +318,10 @@ def _check_sort(split: Split, sort_by: str, as_of: datetime | None, subset: str,
     """Return the name of the score or the question to sort by, or `MEAN_RANK`."""
     names = score_names(split)
     found: str = normalize_score(sort_by, names)
-    names += [MEAN_RANK] if list_mean_rank_scores(split, subset, layout) else []
+    is_whole = not subset and shows_all_images(subset, layout)
+    names += [MEAN_RANK] if is_whole and list_mean_rank_scores(split, subset, layout) else []
     if found in names:
         return found
-    is_whole = not subset and layout in WHOLE
     # Only now, because it reads the releases.
     columns = list_judgments(split, as_of) if is_whole else ()
     judged = [

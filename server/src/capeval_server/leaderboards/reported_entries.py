@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, leaderboard_points
 from capeval_server.challenges.models import Reported
 from capeval_server.challenges.reported_scores import name_score
-from capeval_server.leaderboards.layouts import MEAN_RANK
+from capeval_server.leaderboards.layouts import MEAN_RANK, shows_all_images
 from capeval_server.leaderboards.mean_ranks import MeanRanks
 from capeval_server.leaderboards.query import LeaderboardQuery
 
@@ -49,6 +49,11 @@ class ReportedEntry:
     declared: Mapping[str, str]
     scores: Mapping[str, float | None]
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether a column has a value."""
+        return any(value is not None for value in self.scores.values())
+
 
 class ReportedEntries(NamedTuple):
     """Reported rows of a leaderboard, and the number of rows without values of the fields that filter it."""
@@ -62,8 +67,8 @@ def reported_entries(
 ) -> ReportedEntries:
     """Return the scores reported for a leaderboard's references, in its order.
 
-    Reported scores are of all images, and not by a specific version of the references. Therefore a
-    leaderboard of a subset or of an earlier version has none. A leaderboard that is filtered by declared
+    Reported scores are not by a specific version of the references, so a leaderboard of an earlier version
+    has none. Rows without a value in any column are omitted. A leaderboard that is filtered by declared
     fields has the rows with the selected values. Rows with the same team, method and date are one entry if
     their scores are by different reference sets, or if one has scores and the other one has human judgments.
 
@@ -72,7 +77,7 @@ def reported_entries(
         scores: The scores that rank the teams' rows.
         mean_ranks: The mean ranks of the teams' rows, if the leaderboard has a column of them.
     """
-    if question.subset or not question.current:
+    if not question.current:
         return ReportedEntries([], 0)
     sets = [version.reference_set for version in question.shown_versions]
     found = Reported.objects.filter(reference_set__in=sets).select_related("reference_set")
@@ -85,7 +90,11 @@ def reported_entries(
     merged = [row for row in merged if question.selects(row.declared)]
     sort = question.sorted_column
     names = _list_reported_judgments(question, [row.judgments for row in merged])
-    entries = [_build_entry(question, row, names, scores, mean_ranks) for row in merged]
+    entries = [
+        entry
+        for row in merged
+        if (entry := _build_entry(question, row, names, scores, mean_ranks)).has_scores
+    ]
     sign = -1 if question.descending else 1
     entries.sort(key=lambda entry: (entry.scores[sort] is None, sign * (entry.scores[sort] or 0.0)))
     return ReportedEntries(entries, undeclared)
@@ -146,7 +155,9 @@ def _compute_points(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]
 def _list_reported_judgments(
     question: LeaderboardQuery, judgments: Iterable[Mapping[str, float]]
 ) -> list[str]:
-    """Return the questions that only reported rows have judgments for."""
+    """Return the questions that only reported rows have judgments for, which are of all images."""
+    if not shows_all_images(question.subset, question.layout):
+        return []
     given = {name for row in judgments for name in row}
     labels = {column.label for column in question.columns}
     chosen = question.split.columns.get("judgments") if question.layout == "chosen" else None

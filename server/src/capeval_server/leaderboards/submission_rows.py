@@ -99,8 +99,8 @@ class SubmissionRows:
     def places(self) -> list[RankedSubmission]:
         """Return all submissions with the score that ranks them."""
         found = list(self._submissions.values_list(_cast_id("pk"), "stamp", "team__name"))
-        name = self._question.sort_by
-        scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found], name)
+        name, subset = self._question.sort_by, self._question.subset
+        scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found], name, subset)
         places = []
         for key, stamp, team in found:
             score_id, value = scores[key, stamp]
@@ -110,14 +110,14 @@ class SubmissionRows:
         return places
 
     def values_of(self, name: str, places: Iterable[RankedSubmission]) -> list[float | None]:
-        """Return a score of some submissions."""
+        """Return a score on all images of some submissions."""
         wanted = [(place.key, place.stamp) for place in places if place.stamp is not None]
-        scores = self._ranking_scores(wanted, name)
+        scores = self._ranking_scores(wanted, name, "")
         return [finite(scores[one].value) for one in wanted]
 
-    def _ranking_scores(self, wanted: Sequence[_Stamped], name: str) -> dict[_Stamped, _Ranking]:
+    def _ranking_scores(self, wanted: Sequence[_Stamped], name: str, subset: str) -> dict[_Stamped, _Ranking]:
         question = self._question
-        group = repr((question.version.pk, name, question.subset))
+        group = repr((question.version.pk, name, subset))
         known = _ranking.known(group, wanted)
         missing = [one for one in wanted if one not in known]
         if not missing:
@@ -125,7 +125,7 @@ class SubmissionRows:
         rows = Score.objects.filter(
             result__submission__in=self._filter_named(missing),
             result__reference_version=question.version,
-            subset=question.subset,
+            subset=subset,
             name=name,
         ).values_list(_cast_id("result__submission"), "pk", "value")
         stored = {key: _Ranking(pk, value) for key, pk, value in rows}

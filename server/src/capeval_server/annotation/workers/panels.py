@@ -67,7 +67,7 @@ class Signature(BaseModel):
     @field_validator("keys")
     @classmethod
     def _readable(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        # Imported here, because it takes a tenth of the start of each command.
+        # Imported only for signatures, because it takes a tenth of the start of each command.
         import jwt
 
         try:
@@ -247,6 +247,7 @@ def _decode_claims(signature: Signature, token: str) -> Mapping[str, Any]:
     wrong = "this link has expired or is not for this server: please start again from the panel's page"
     if not token or len(token) > _LONGEST_TOKEN:
         raise EntryError(wrong)
+    # As in `Signature`.
     import jwt
 
     try:

@@ -17,11 +17,11 @@ from capeval_server.leaderboards.columns import COLUMNS
 from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.layouts import (
     MEAN_RANK,
-    WHOLE,
     Layout,
     LeaderboardColumn,
     default_layout,
     default_sort,
+    shows_all_images,
 )
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import POINTS, ReportedEntry
@@ -161,7 +161,7 @@ def _is_grouped(question: LeaderboardQuery) -> bool:
     """Return whether the table has a row of headings above groups of columns."""
     columns = question.columns
     sets = {column.references for column in columns}
-    has_subsets = any(column.subset for column in columns) and not question.subset
+    has_subsets = any(column.subset for column in columns)
     return question.layout == "both" or len(sets) > 1 or (question.layout == "chosen" and has_subsets)
 
 
@@ -241,6 +241,7 @@ def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: boo
     changes: dict[str, Any] = {
         "order": "worst" if chosen and question.best_first else "",
         "sort_by": column.label,
+        "subset": "",
     }
     if not column.is_judged:
         default = default_sort(question.split, column.subset, question.layout)
@@ -333,7 +334,9 @@ def _list_layouts(question: LeaderboardQuery, *, has_subsets: bool) -> list[Choi
 def _build_url(question: LeaderboardQuery, **changes: Any) -> str:
     """Return the URL of a changed query, which keeps the order if possible."""
     changed = replace(question, **changes)
-    is_possible = changed.is_sorted_by_score or (not changed.subset and changed.layout in WHOLE)
+    is_possible = changed.is_sorted_by_score or (
+        not changed.subset and shows_all_images(changed.subset, changed.layout)
+    )
     if "sort_by" not in changes and (question.sort_by == question.default_sort or not is_possible):
         changed = replace(changed, sort_by=changed.default_sort)
     return address(changed)
