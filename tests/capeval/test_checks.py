@@ -82,6 +82,14 @@ def test_images_that_differ() -> None:
         == "image 9 is not in split 'a'"
     )
     assert (
+        messages.describe_image_mismatch([1, 2, 9], expected, "split 'a'", "a caption")
+        == "image 9 is not in split 'a'; image 3 is missing a caption"
+    )
+    assert (
+        messages.describe_image_mismatch([], expected, "split 'a'", "a caption")
+        == "3 images (1, 2, 3) are missing a caption"
+    )
+    assert (
         messages.describe_image_mismatch([1], expected, "split 'a'", "a caption")
         == "2 images (2, 3) are missing a caption"
     )

@@ -59,9 +59,10 @@ def describe_id_types(found: int | str, expected: int | str) -> str:
 def describe_image_mismatch(
     found: Iterable[int | str], expected: Sequence[int | str], whole: str, without: str
 ) -> str:
-    """Return a message about unknown or missing images; empty if there are none.
+    """Return a message about unknown and missing images; empty if there are none.
 
-    Examples are `image 7 is not in split 'val'` and `image 7 is missing a caption`.
+    Examples are `image 7 is not in split 'val'` and `image 7 is missing a caption`. If all images of the
+    file are unknown, the missing ones are not mentioned.
 
     Args:
         found: The images of a file.
@@ -71,10 +72,14 @@ def describe_image_mismatch(
     """
     there, known = dict.fromkeys(found), set(expected)
     unknown = [image for image in there if image not in known]
+    missing = [image for image in expected if image not in there] if len(unknown) < len(there) else []
+    problems = []
     if unknown:
-        return f"{format_images(unknown)} not in {whole}{describe_id_types(unknown[0], expected[0])}"
-    missing = [image for image in expected if image not in there]
-    return f"{format_images(missing)} missing {without}" if missing else ""
+        types = describe_id_types(unknown[0], expected[0])
+        problems.append(f"{format_images(unknown)} not in {whole}{types}")
+    if missing or not there:
+        problems.append(f"{format_images(missing or expected)} missing {without}")
+    return "; ".join(problems)
 
 
 def format_names(names: Sequence[str]) -> str:

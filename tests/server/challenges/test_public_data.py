@@ -144,6 +144,42 @@ def test_the_zip_of_a_challenge_is_checked_without_the_server(downloaded: Path, 
     assert done.stderr == "capeval: error: a submission must declare 'method' (--declare method=...)\n"
 
 
+def test_the_phase_with_the_images_is_the_one_that_is_checked(path: Path, tmp_path: Path) -> None:
+    """Phases of different splits accept the same file names, as those of nocaps."""
+    text = path.read_text()
+    own = text[text.index("[[splits]]") : text.index("[[phases]]")]
+    (path.parent / "other.json").write_text(json.dumps({101: ["A dog."], 102: ["A cat."]}))
+    other = """[[splits]]
+name = "other"
+metrics = ["BLEU"]
+sort_by = "BLEU-4"
+results = "<alg>.json"
+references = [{ name = "c1", file = "other.json", public = true }]
+"""
+    phases = text[text.index("[[phases]]") :]
+    second = phases.replace('name = "open"', 'name = "test"').replace('["val"]', '["other"]')
+    third = phases.replace('name = "open"', 'name = "again"')
+    changed = own.replace("captions_val_<alg>_results.json", "<alg>.json")
+    path.write_text(text.replace(own, f"{changed}{other}\n") + f"\n{second}\n{third}")
+    import_challenge(path)
+    form = tmp_path / "challenge.json"
+    form.write_bytes(Client().get(FORMAT).content)
+    file = tmp_path / "mine.json"
+    file.write_bytes(results({101: "A dog.", 102: "A cat."}))
+    assert check(file, form).stdout.splitlines() == [
+        "mine.json: 2 images of split other",
+        "valid for phase test",
+    ]
+    file.write_bytes(results({101: "A dog."}))
+    assert "image 102 is missing a caption" in check(file, form).stderr
+    file.write_bytes(results())
+    assert check(file, form).stdout.splitlines()[-1] == "valid for phases open and again"
+    file.write_bytes(results({501: "A dog."}))
+    assert (
+        "--phase must be given: the files fit several phases (open, test, again)" in check(file, form).stderr
+    )
+
+
 def test_ids_may_have_the_forms_that_the_server_accepts(downloaded: Path, tmp_path: Path) -> None:
     file = tmp_path / "captions_val_mine_results.json"
     for name in ("picture/one.jpg", "one"):
@@ -163,6 +199,12 @@ def test_what_the_server_refuses_is_refused(downloaded: Path, tmp_path: Path) ->
     few = results({1: "A dog."})
     cases: list[tuple[str, dict[str, bytes] | bytes, list[str], str]] = [
         (val, few, [], f"'{val}': 5 images (2, 3, 4, 5, 6) are missing a caption"),
+        (
+            val,
+            results({**dict.fromkeys(range(2, 7), "A dog."), 9: "A cat."}),
+            [],
+            f"'{val}': image 9 is not in split 'val'; image 1 is missing a caption",
+        ),
         ("x.zip", {val: results(), test: few}, [], f"'{test}': 5 images"),
         ("x.zip", {val: results()}, ["--phase", "test"], "the upload must contain 'captions_test2014_<alg>"),
         ("x.zip", {"results.json": results()}, [], "the files (results.json) must be those of a phase"),

@@ -127,9 +127,9 @@ def test_sorting_by_a_subset_keeps_the_columns_and_reported_rows(
     )
     for made, value in zip(boarded, (0.3, 0.4), strict=True):
         score(made, {"CIDEr-D": value, "BLEU-1": value / 2}, of=of("c2"), subset="animals")
-    table = b'team,CIDEr-D,BLEU-1,CIDEr-D (animals)\nfirst,0.5,0.2,0.1\nsecond,0.4,0.1,0.2\nthird,0.3,,\n'
-    about = {"title": "A paper", "url": "https://example.org/paper", "ranked": False}
-    add_reported(None, reference_set(Challenge.objects.get(), "val", "c2"), "paper", "p.csv", table, **about)
+    table = b"team,CIDEr-D,BLEU-1,CIDEr-D (animals)\nfirst,0.5,0.2,0.1\nsecond,0.4,0.1,0.2\nthird,0.3,,\n"
+    references = reference_set(Challenge.objects.get(), "val", "c2")
+    add_reported(None, references, "paper", "p.csv", table, title="A paper", url="", ranked=False)
     whole = Client().get(API).json()
     by_animals = Client().get(f"{API}?subset=animals&sort_by=CIDEr-D&layout=chosen").json()
     assert by_animals["columns"] == whole["columns"]

@@ -17,7 +17,7 @@ from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, raise_type
 from capeval.scoring.matching import match_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    pass
 
 __all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format", "read_results"]
 
@@ -69,7 +69,7 @@ class SubmissionFormat:
     slug: str
     fields: Sequence[DeclaredField]
     longest_caption: int
-    phases: Mapping[str, Sequence[str]]
+    phases: Mapping[str, tuple[str, ...]]
     splits: Mapping[str, SplitFormat]
 
 
@@ -171,20 +171,20 @@ def check_submission(
 
     Args:
         expected: The format of the submissions.
-        phase: The phase; by default, the only one for these file names.
+        phase: The phase; by default, the one with these file names and images.
         files: The results by file name.
 
     Returns:
-        A line about each file, and one about the phase.
+        A line about each file, and one about the phase, or about all phases with the same splits.
 
     Raises:
         OptionError: The challenge has no such phase, or several phases are possible.
         CapevalError: A file is missing or belongs to no split, or its images differ.
     """
-    phase = phase or _find_phase(expected, files)
-    if phase not in expected.phases:
+    phases = [phase] if phase is not None else _find_phases(expected, files)
+    if phases[0] not in expected.phases:
         raise OptionError(f"--phase must be one of {', '.join(expected.phases)} (got {phase!r})")
-    splits = [expected.splits[name] for name in expected.phases[phase]]
+    splits = [expected.splits[name] for name in expected.phases[phases[0]]]
     seen: dict[str, str] = {}
     for name, candidates in files.items():
         split = _find_split(name, splits)
@@ -198,27 +198,46 @@ def check_submission(
                 f"the upload must contain {split.results!r}, the results of split {split.name!r}"
             )
     lines = [f"{seen[split.name]}: {len(split.image_ids):,} images of split {split.name}" for split in splits]
-    return [*lines, f"valid for phase {phase}"]
+    return [*lines, f"valid for phase{'s' * (len(phases) > 1)} {' and '.join(phases)}"]
 
 
-def _find_phase(expected: SubmissionFormat, files: Iterable[str]) -> str:
-    """Return the only phase with exactly the results of its splits."""
+def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) -> list[str]:
+    """Return the phase with exactly the results of its splits, and all others with the same splits.
+
+    Of several phases with the same file names, it is the one with the most images of the results.
+    """
     names = list(files)
+    phases = {name: [expected.splits[each] for each in splits] for name, splits in expected.phases.items()}
 
     def fits(splits: Sequence[SplitFormat]) -> bool:
         found = {split.name for name in names for split in splits if split.matches(name)}
         return len(found) == len(splits) == len(names)
 
-    phases = {name: [expected.splits[each] for each in splits] for name, splits in expected.phases.items()}
+    def count_images(phase: str) -> int:
+        splits = phases[phase]
+        return sum(
+            len(_match_images(_find_split(name, splits), candidates)) for name, candidates in files.items()
+        )
+
     possible = list(phases) if len(phases) == 1 else [name for name in phases if fits(phases[name])]
-    if len(possible) == 1:
-        return possible[0]
-    listed = "; ".join(
-        f"{name}: {', '.join(split.results for split in splits)}" for name, splits in phases.items()
-    )
-    if possible:
+    if not possible:
+        listed = "; ".join(
+            f"{name}: {', '.join(split.results for split in splits)}" for name, splits in phases.items()
+        )
+        raise CapevalError(f"the files ({', '.join(names)}) must be those of a phase ({listed})")
+    if len(possible) > 1:
+        counts = {phase: count_images(phase) for phase in possible}
+        possible = [phase for phase in possible if counts[phase] == max(counts.values())]
+    if len({expected.phases[phase] for phase in possible}) > 1:
         raise OptionError(f"--phase must be given: the files fit several phases ({', '.join(possible)})")
-    raise CapevalError(f"the files ({', '.join(names)}) must be those of a phase ({listed})")
+    return possible
+
+
+def _match_images(split: SplitFormat, candidates: Candidates) -> list[ImageId]:
+    """Return the images of a split that have captions, by the server's rules for ids."""
+    names = (lambda: split.file_names) if split.file_names else None
+    _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=names)
+    return list(ids.values())
 
 
 def _find_split(name: str, splits: Sequence[SplitFormat]) -> SplitFormat:

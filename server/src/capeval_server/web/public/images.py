@@ -126,11 +126,15 @@ def _compute_kit_key(challenge: int) -> str:
 def _build_kit(pk: int, server: str) -> bytes:
     challenge = Challenge.objects.get(pk=pk)
     splits = list(challenge.splits.order_by("name"))
+    # Of the phases that close last, the one with the most submissions is for development.
+    phase = challenge.phases.order_by("-closes", "-quota_total", "pk").first()
+    sent = [] if phase is None else list(phase.splits.all())
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         about = {
             "challenge": challenge,
-            "phase": challenge.phases.order_by("-closes", "name").first(),
+            "phase": phase,
+            "upload": _name_example(sent[0], splits) if len(sent) == 1 else "results.zip",
             "splits": [
                 {
                     "split": split,
