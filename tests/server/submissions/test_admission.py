@@ -120,7 +120,10 @@ def test_uploads_that_are_refused_have_a_rate(ann: Participant, bob: Participant
         assert answer.status_code == 422
     for answer in (ann.submit(), by_page(ann, results())):
         assert (answer.status_code, answer["Retry-After"]) == (429, "592")
-        assert "10 of your uploads within 10 minutes were rejected" in answer.content.decode()
+        assert (
+            "10 of your uploads within 10 minutes were invalid or repeated an earlier one"
+            in answer.content.decode()
+        )
     assert not Submission.objects.exists()
     assert bob.submit().status_code == 201
     clock.now = begun + timedelta(minutes=10)
@@ -139,6 +142,15 @@ def test_what_the_server_fails_at_does_not_count(ann: Participant, monkeypatch: 
     assert ann.submit().status_code == 503
     assert by_page(ann, results()).status_code == 503
     assert not RefusedUpload.objects.exists()
+
+
+def test_wrong_fields_do_not_count(ann: Participant) -> None:
+    for _ in range(11):
+        assert ann.submit(unknown="x").status_code == 422
+        wrong = {"file": SimpleUploadedFile(RESULTS, results())}
+        assert ann.client.post("/small/open/submit/?key=k", wrong).status_code == 422
+    assert not RefusedUpload.objects.exists()
+    assert ann.submit().status_code == 201
 
 
 def test_a_repeated_upload_counts_as_one_that_made_nothing(ann: Participant) -> None:

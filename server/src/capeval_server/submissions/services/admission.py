@@ -29,17 +29,24 @@ class Admission:
     """Admitted upload: its body may be read.
 
     Attributes:
-        costs: Whether it counts toward the user's limit of rejected uploads.
+        costs: Whether it counts toward the user's limit of uploads that create no submission: its file is
+            checked.
     """
 
     def __init__(self, user: User, phase: Phase, arrived: datetime, key: str | None) -> None:
-        self.costs = True
+        self.costs = False
         self._user, self._phase, self._arrived, self._key = user, phase, arrived, key
 
     def submit(
         self, name: str, file: Iterable[bytes], *, declared: Mapping[str, str]
     ) -> tuple[Submission, bool]:
-        """Receive the submission; see `submit.submit`."""
+        """Check the declared fields, and receive the submission; see `submit.submit`.
+
+        Raises:
+            UploadError: A declared field or the upload is invalid.
+        """
+        declared = submit.check_declared_fields(self._phase, declared)
+        self.costs = True
         submission, new = submit.submit(
             self._user, self._phase, name, file, declared=declared, key=self._key, arrived=self._arrived
         )
@@ -62,7 +69,7 @@ def admit_upload(user: User, phase: Phase, *, size: int, key: str | None) -> Ite
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
-        RateLimitError: Too many uploads were rejected, or another one is being checked.
+        RateLimitError: Too many uploads created no submission, or another one is being checked.
     """
     arrived = timezone.now()
     team = submit.entrant(user, phase, arrived)
@@ -86,7 +93,7 @@ def admit_upload(user: User, phase: Phase, *, size: int, key: str | None) -> Ite
             raise
         finally:
             if admission.costs:
-                _count_rejected(user, arrived)
+                _count(user, arrived)
 
 
 def _check_rate(user: User, now: datetime) -> None:
@@ -95,12 +102,13 @@ def _check_rate(user: User, now: datetime) -> None:
     if len(times) == settings.REFUSED_UPLOADS:
         allowed = times[-1] + _WINDOW
         raise RateLimitError(
-            f"{len(times)} of your uploads within 10 minutes were rejected; the next is allowed from"
-            f" {allowed:%Y-%m-%d %H:%M:%S} UTC (check files with capeval check FILE before uploading)",
+            f"{len(times)} of your uploads within 10 minutes were invalid or repeated an earlier one; the"
+            f" next is allowed from {allowed:%Y-%m-%d %H:%M:%S} UTC (check files before uploading: capeval"
+            " check FILE --challenge challenge.json)",
             allowed_from=allowed,
         )
 
 
-def _count_rejected(user: User, now: datetime) -> None:
+def _count(user: User, now: datetime) -> None:
     RefusedUpload.objects.filter(user=user, time__lte=now - _WINDOW).delete()
     RefusedUpload.objects.create(user=user, time=now)

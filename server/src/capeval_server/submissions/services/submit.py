@@ -24,7 +24,7 @@ from capeval_server.submissions.services.upload_files import Upload, read_upload
 from capeval_server.teams.models import Membership, Team
 from capeval_server.teams.services.enrollment import membership_of
 
-__all__ = ["LONGEST_FIELD", "entrant", "submit"]
+__all__ = ["LONGEST_FIELD", "check_declared_fields", "entrant", "submit"]
 
 LONGEST_FIELD = 2000
 _REPEATED = "the idempotency key was already used for a different upload"
@@ -47,7 +47,7 @@ def submit(
         phase: The phase.
         name: The name of the uploaded file.
         file: The content of the file, in chunks.
-        declared: The declared fields by name.
+        declared: The declared fields by name, in their stored form.
         key: An idempotency key: repeating an upload with the same key returns the same submission.
         arrived: The time of arrival; by default now.
 
@@ -55,7 +55,7 @@ def submit(
         The submission, and whether it is new.
 
     Raises:
-        UploadError: The upload or a declared field is invalid.
+        UploadError: The upload is invalid.
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
@@ -65,7 +65,6 @@ def submit(
     # The arrival time determines the deadline and the daily quota, however long the checks take.
     arrived = arrived or timezone.now()
     team = entrant(user, phase, arrived)
-    declared = _check_declared(phase, declared)
     with acquire_unpacking_slot():
         return _check_and_add(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
 
@@ -192,7 +191,12 @@ def _get_file_name(row: SubmissionFile) -> str:
     return f"{row.submission_id}-{row.split.name}.json"
 
 
-def _check_declared(phase: Phase, declared: Mapping[str, str]) -> dict[str, str]:
+def check_declared_fields(phase: Phase, declared: Mapping[str, str]) -> dict[str, str]:
+    """Return the declared fields of a submission in their stored form.
+
+    Raises:
+        UploadError: A field is invalid, missing or unknown.
+    """
     for name, value in declared.items():
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be a text of at most {LONGEST_FIELD:,} characters")

@@ -129,6 +129,7 @@ def _show_form(
             for split in splits
         ],
         "longest_caption": settings.CAPTION_CHARACTERS,
+        "most_refused": settings.REFUSED_UPLOADS,
         "server": request.build_absolute_uri("/").rstrip("/"),
     }
     answer = render(request, f"{TEMPLATES}/submit.html", context, status=status)
