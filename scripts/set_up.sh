@@ -22,6 +22,6 @@ echo "Installing dependencies into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 # Dependency groups require pip 25.1.
 "$venv/bin/python" -m pip install --quiet --constraint constraints.txt --upgrade pip
-"$venv/bin/python" -m pip install --quiet --constraint constraints.txt --group dev
+install_python "$venv" constraints.txt --group dev
 # capeval itself is installed with its native module by the recipe of .native.
 "$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation --editable server --editable decoding

@@ -16,6 +16,6 @@ fi
 echo "Installing Ray, Spark, Dask, DuckDB and Polars into $venv"
 rm -rf "$venv"
 python3 -m venv "$venv"
-tried "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints-distributed.txt \
+tried install_python "$venv" constraints-distributed.txt \
     "ray[data]" pyspark "dask[distributed]" duckdb polars pandas pyarrow pytest click filelock numpy platformdirs rich ||
     missing "Python packages (the installation failed)"

@@ -1,5 +1,6 @@
 """Settings of Hypothesis, the tiers of the tests, and the same environment for every run."""
 
+import gc
 import os
 import signal
 import sys
@@ -46,6 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TZ"] = "UTC"
     # Tests start hundreds of programs, and each of them would compile the package again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Threads of OpenBLAS take a third of the start of a program, and the tests use all processors anyway.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    # The default thresholds take a tenth of the time of the server's tests.
+    gc.set_threshold(200_000, 20, 100)
     # A parse cache would make the work of a test depend on the tests before it.
     os.environ["CAPEVAL_STORE"] = "off"
 

@@ -8,7 +8,6 @@ import os
 import time
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -172,8 +171,8 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", PHONE), ("dark", DESKTOP)])
-def test_how_the_pages_look(
-    browser: Browser, server: Server, slug: str, tmp_path: Path, scheme: str, size: dict[str, int]
+def test_every_page_for_managers(
+    browser: Browser, server: Server, slug: str, scheme: str, size: dict[str, int]
 ) -> None:
     server.python(FILL, slug)
     manager = Visitor(server, browser.new_context(viewport=size, color_scheme=scheme))  # type: ignore[arg-type]
@@ -182,17 +181,12 @@ def test_how_the_pages_look(
     manager.log_in(name)
     for kind in ("write", "triplet"):
         place = f"/campaigns/{slug}-{kind}/"
-        pages = {part: f"{place}{part}/" for part in ("items", "agreement", "plan", "workers", "releases")}
-        pages |= {"overview": place, "reviews": f"{place}reviews/"}
         worker = server.python(WORKER, f"{slug}-{kind}").strip()
-        pages["worker"] = f"{place}workers/{worker}/"
-        for part, address in pages.items():
-            manager.go(address)
-            manager.page.screenshot(path=tmp_path / f"{kind}-{part}.png", full_page=True)
-    for part, address in (("new", "/new/campaign/"), ("form", "/new/campaign/from/triplet/")):
+        parts = ("items/", "agreement/", "plan/", "workers/", "releases/", "reviews/", f"workers/{worker}/")
+        for part in ("", *parts):
+            manager.go(f"{place}{part}")
+    for address in ("/new/campaign/", "/new/campaign/from/triplet/", "/small/organize/campaigns/"):
         manager.go(address)
-        manager.page.screenshot(path=tmp_path / f"{part}.png", full_page=True)
-    manager.go("/small/organize/campaigns/")
 
 
 # Campaigns with much to show.

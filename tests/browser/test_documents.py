@@ -96,7 +96,8 @@ def opened(page: Page, file: Path) -> None:
     assert [url for url in elsewhere if not url.startswith(("file:", "data:"))] == []
 
 
-@BOTH_SCREENS
+# Wide screens are tested with the pages below.
+@pytest.mark.parametrize("context", ["phone"], indirect=True)
 def test_no_page_is_wider_than_the_screen(documents: Path, context: BrowserContext) -> None:
     page = context.new_page()
     for file in pages(documents):

@@ -6,7 +6,10 @@ generated from the declarations. The text below a declaration is its help.
 
 from __future__ import annotations
 
+import ast
+import inspect
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -45,7 +48,7 @@ class CampaignOptions(BaseModel):
     Once the campaign is open, only `answers`, the pay and `QUALITY_SETTINGS` can change.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] = _ASSIGNMENT.option(
         "Answers per item", sentence="Each item needs {answers:answer}, each from a different person."
@@ -233,8 +236,11 @@ class CampaignOptions(BaseModel):
         """
         without = [group.title for group in _GROUPS if task and not group.applies_to(task)]
         found = cls.model_json_schema()["properties"]
+        texts: dict[str, str] = {}
+        for declared_in in reversed(cls.__mro__[: cls.__mro__.index(CampaignOptions) + 1]):
+            texts |= _read_attribute_docstrings(declared_in)
         return {
-            name: {**about, "description": " ".join(about["description"].split())}
+            name: {**about, "description": " ".join(texts[name].split())}
             for name, about in found.items()
             if about["group"] not in without
         }
@@ -272,8 +278,27 @@ def get_options(campaign: Campaign) -> CampaignOptions:
     return CampaignOptions.model_validate(campaign.settings)
 
 
+def _read_attribute_docstrings(cls: type) -> dict[str, str]:
+    """Return the docstrings of attributes in the source of a class, by the attribute's name.
+
+    Pydantic can read them as well (`use_attribute_docstrings`), but would do so at the start of each command.
+    """
+    (definition,) = ast.parse(inspect.getsource(cls)).body
+    return {
+        attribute.target.id: text.value.value
+        for attribute, text in pairwise(ast.iter_child_nodes(definition))
+        if isinstance(attribute, ast.AnnAssign)
+        and isinstance(attribute.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
+
+
 _QUALITY = {group.title for group in _GROUPS if group.is_quality}
 QUALITY_SETTINGS = tuple(
-    name for name, about in CampaignOptions.described().items() if about["group"] in _QUALITY
+    name
+    for name, field in CampaignOptions.model_fields.items()
+    if isinstance(field.json_schema_extra, dict) and field.json_schema_extra["group"] in _QUALITY
 )
 """The settings that can change in every state of a campaign."""
