@@ -237,8 +237,8 @@ class CampaignOptions(BaseModel):
         without = [group.title for group in _GROUPS if task and not group.applies_to(task)]
         found = cls.model_json_schema()["properties"]
         texts: dict[str, str] = {}
-        for declared_in in reversed(cls.__mro__[: cls.__mro__.index(CampaignOptions) + 1]):
-            texts |= _read_attribute_docstrings(declared_in)
+        for model in reversed(cls.__mro__[: cls.__mro__.index(BaseModel)]):
+            texts |= _read_attribute_docstrings(model)
         return {
             name: {**about, "description": " ".join(texts[name].split())}
             for name, about in found.items()
