@@ -169,6 +169,21 @@ def test_the_nocaps_example_has_domains_and_any_file_name(tmp_path: Path, few_im
     ):
         own = reported["Up-Down", source]
         assert tuple(own[f"CIDEr-D ({name})"] for name in (*DOMAINS, "all")) == values
+    # Filters keep the published rows of the same training data.
+    by_kind = {}
+    for kind in ("COCO only", "extra pairs", "ground-truth boxes"):
+        query = {"declared": f"training-data:{kind}"}
+        filtered = Client().get("/api/challenges/nocaps/phases/nocaps-val/leaderboard", query).json()
+        by_kind[kind] = {row["team"] for row in filtered["reported"]}
+    assert {"Up-Down", "Up-Down + CBS", "NBT"} <= by_kind["COCO only"]
+    assert {"BLIP", "VinVL"} <= by_kind["extra pairs"]
+    assert by_kind["ground-truth boxes"] == {"Up-Down + CBS + GT", "NBT + GT"}
+    assert {row["team"] for row in board["reported"]} == set().union(*by_kind.values()) | {"Human"}
+    assert {row["url"] for row in board["reported"]} == {
+        "https://arxiv.org/abs/1812.08658v1",
+        "https://arxiv.org/abs/2301.12597",
+        "https://github.com/nocaps-org/updown-baseline",
+    }
     assert page("/nocaps/nocaps-val/")
     shown = page("/nocaps/data/")
     for text in ("417", "1,311", "816", "648", "own partition"):

@@ -18,7 +18,7 @@ from capeval.formats import write_candidates, write_references
 from capeval.formats.io.json import write_json
 from capeval.metrics import METRICS
 
-__all__ = ["assign_domain", "write_data"]
+__all__ = ["assign_domain", "name_training_data", "write_data"]
 
 _PAGES = Path(__file__).parent / "nocaps"
 _REGISTERED = "nocaps-val"
@@ -28,6 +28,8 @@ _IMAGE_URL = 'image_url = "http://images.cocodataset.org/train2014/COCO_train201
 # Words for people, and names of classes, in singular and plural.
 _PEOPLE = ("man", "men", "woman", "women", "boy", "girl", "child", "children", "people", "guy", "lady", "kid")
 _CLASS = re.compile(rf"\b(?:{'|'.join((*COCO_CLASSES, *_PEOPLE))})(?:e?s)?\b", re.IGNORECASE)
+_REPOSITORY = "nocaps-org/updown-baseline"
+_ARXIV = re.compile(r"\(arXiv ([\w.]+)\)")
 _STAND_IN = """**What stands in for nocaps.** The references of the test images have never been published.
 {val} The domains of stand-in images are assigned by their captions: `in-domain` if every caption of an image
 names one of COCO's classes, `out-domain` if none does, `near-domain` otherwise. Scores on the stand-in can't
@@ -91,6 +93,33 @@ def assign_domain(captions: Sequence[str]) -> str:
     return DOMAINS[0 if naming == len(captions) else 2 if naming == 0 else 1]
 
 
+def name_training_data(training: str) -> str:
+    """Return the value of the field `training-data` for published training data; empty for people.
+
+    The rules count paired captions and ground truth: other data are welcome.
+
+    Example:
+        >>> from capeval_server.examples.nocaps import name_training_data
+        >>> name_training_data("COCO captions, Open Images objects")
+        'COCO only'
+        >>> name_training_data("pre-training on image-text pairs, COCO captions")
+        'extra pairs'
+    """
+    if training == "people":
+        return ""
+    if "ground truth" in training:
+        return "ground-truth boxes"
+    return "extra pairs" if "image-text pairs" in training else "COCO only"
+
+
+def _find_url(source: str) -> str:
+    """Return the URL of a source of published scores; empty if it is unknown."""
+    paper = _ARXIV.search(source)
+    if paper:
+        return f"https://arxiv.org/abs/{paper[1]}"
+    return f"https://github.com/{_REPOSITORY}" if source.startswith(_REPOSITORY) else ""
+
+
 def _assign_domains(references: References) -> dict[str, list[ImageId]]:
     found: dict[str, list[ImageId]] = {name: [] for name in DOMAINS}
     for image in references:
@@ -109,11 +138,12 @@ def _write_rows(rows: Sequence[NocapsRow], path: Path) -> None:
     }
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["team", "method", "publication", *columns])
+        writer.writerow(["team", "method", "url", "publication", "training-data", *columns])
         for row in rows:
             scores = [row.scores.get(domain, {}).get(metric) for domain, metric in columns.values()]
             cells = ["" if score is None else f"{score / 100:.4g}" for score in scores]
-            writer.writerow([row.system, f"Training data: {row.training}", row.source, *cells])
+            about = [row.system, f"Training data: {row.training}", _find_url(row.source), row.source]
+            writer.writerow([*about, name_training_data(row.training), *cells])
 
 
 def _format_domains(domains: Mapping[str, Mapping[str, Sequence[ImageId]]]) -> str:
