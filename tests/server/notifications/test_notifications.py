@@ -97,10 +97,10 @@ def test_programs_announce(olga: Someone, ann: Participant) -> None:
 
 def test_the_end_of_a_submission_is_told_once(olga: Someone, ann: Participant, bob: Participant) -> None:
     submission = ann.scored()
-    assert mailed() == {"ann": ["A small challenge: mine was scored"]}
+    assert mailed() == {"ann": ["A small challenge: m was scored"]}
     moderation.rerun(olga.user, ann.team.challenge, submission)
     assert worker.work_once()
-    assert mailed() == {"ann": ["A small challenge: mine was scored"]}
+    assert mailed() == {"ann": ["A small challenge: m was scored"]}
     bob.do("/notices/")
     bob.scored()
     assert list(mailed()) == ["ann"]
@@ -113,7 +113,7 @@ def test_a_failure_is_told_with_its_reason(ann: Participant) -> None:
     with handlers() as opened:
         leases.give_up(job, opened["scoring"], "the system failed 3 times", "secret log")
     mail = Mail.objects.get()
-    assert mail.subject == "A small challenge: mine failed"
+    assert mail.subject == "A small challenge: m failed"
     assert "to phase open failed: the system failed 3 times." in mail.text
     assert f"/submissions/{submission.pk}/" in mail.text
     assert "secret" not in mail.text

@@ -87,6 +87,7 @@ TEMPLATES = [
                 "challenge_tabs": "capeval_server.web.tabs",
                 "organizer_tabs": "capeval_server.web.hosting.tabs",
                 "invisible": "capeval_server.web.invisible_characters",
+                "methods": "capeval_server.submissions.selectors.method_names",
             },
         },
     }

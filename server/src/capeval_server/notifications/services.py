@@ -28,6 +28,7 @@ from capeval_server.notifications.models import (
     Webhook,
 )
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.selectors.method_names import name_method
 from capeval_server.submissions.services.standing import is_automatic
 
 __all__ = [
@@ -89,9 +90,10 @@ def notify_outcome(*, submission: Submission, **_: object) -> None:
     ends = _ENDS[submission.state]
     if user is not None and submission.team and submission.team.memberships.filter(user=user).exists():
         why = f": {submission.reason}" if submission.reason else ""
-        text = f"Your submission {submission.algorithm} to phase {phase.name} {ends}{why}."
+        method = name_method(submission, phase.challenge)
+        text = f"Your submission {method} to phase {phase.name} {ends}{why}."
         text += _describe_next_step(phase, submission)
-        _queue_mail([user], "submissions", f"{title}: {submission.algorithm} {ends}", f"{text}\n\n{place}")
+        _queue_mail([user], "submissions", f"{title}: {method} {ends}", f"{text}\n\n{place}")
     about = {
         "id": str(submission.pk),
         "phase": phase.name,

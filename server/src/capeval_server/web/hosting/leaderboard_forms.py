@@ -21,6 +21,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.leaderboards.query import build_query
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.selectors.method_names import name_method
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.hosting.settings_forms import list_choices
 
@@ -165,7 +166,9 @@ class JudgingForm(forms.Form):
     ) -> None:
         super().__init__(*arguments, **options)
         choices = {
-            "submissions": [(str(one.pk), f"{one.entrant} ({one.algorithm})") for one in submissions],
+            "submissions": [
+                (str(one.pk), f"{one.entrant} ({name_method(one, phase.challenge)})") for one in submissions
+            ],
             "kinds": [(kind, _label_kind(kind)) for kind in kinds],
             "references": list_choices(ReferenceSet.objects.filter(split__phases=phase)),
         }

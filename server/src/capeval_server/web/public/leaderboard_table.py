@@ -25,6 +25,7 @@ from capeval_server.leaderboards.layouts import (
 )
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import POINTS, ReportedEntry
+from capeval_server.submissions.selectors.method_names import choose_method
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
 
@@ -393,8 +394,7 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
     types = {field.name: field.type for field in question.phase.challenge.declared_fields}
     declared = {name: str(text) for name, text in row.declared.items() if str(text).strip()}
     link = next(filter(None, map(safe_link, declared.values())), "")
-    texts_only = (text for name, text in declared.items() if types.get(name, "text") == "text")
-    method = next((text for text in texts_only if not safe_link(text)), row.algorithm)
+    method = choose_method(question.phase.challenge, declared, row.algorithm)
     return {
         "row": row,
         "texts": texts,
