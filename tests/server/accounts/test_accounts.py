@@ -111,6 +111,25 @@ def test_signing_up(client: Client, mailoutbox: list[EmailMessage]) -> None:
         assert is_signed_in(client)
 
 
+def test_signing_up_on_the_way_to_a_page_leads_there(client: Client, mailoutbox: list[EmailMessage]) -> None:
+    login = client.get("/accounts/login/?next=/small/join/").content.decode()
+    (address,) = re.findall(r'No account yet\? <a href="([^"]*)">', login)
+    form = client.get(address.replace("&amp;", "&")).content.decode()
+    (goal,) = set(re.findall(r'name="next" value="([^"]*)"', form))
+    client.post("/accounts/signup/", {**SIGN_UP, "next": goal})
+    answer = client.post(link(mailoutbox[0]))
+    assert answer["Location"] == "/accounts/login/?next=%2Fsmall%2Fjoin%2F"
+    page = client.get(answer["Location"]).content.decode()
+    (goal,) = set(re.findall(r'name="next" value="([^"]*)"', page))
+    answer = client.post("/accounts/login/", {"login": "ann", "password": PASSWORD, "next": goal})
+    assert answer["Location"] == "/small/join/"
+
+
+def test_signing_up_leads_to_no_other_site(client: Client, mailoutbox: list[EmailMessage]) -> None:
+    client.post("/accounts/signup/", {**SIGN_UP, "next": "https://example.org/"})
+    assert client.post(link(mailoutbox[0]))["Location"] == "/accounts/login/"
+
+
 @pytest.mark.parametrize("password", ["short-9", "password1234", "1234567890123", "ann@example.org"])
 def test_weak_passwords_are_refused(client: Client, password: str) -> None:
     answer = client.post("/accounts/signup/", {**SIGN_UP, "password1": password, "password2": password})

@@ -6,16 +6,17 @@ import logging
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.account.utils import get_next_redirect_url
 from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import render, resolve_url
 
 from capeval_server.accounts.known_browsers import get_browser_id, remember_browser
 from capeval_server.accounts.services.reservations import address_of_name, is_pending
@@ -23,6 +24,8 @@ from capeval_server.accounts.services.users import NAME_TAKEN, check_name
 
 __all__ = ["Adapter"]
 
+# Session key of the page that a sign-up was for.
+_GOAL = "signed_up_for"
 _log = logging.getLogger(__name__)
 _MISMATCH = (
     "The username or email and the password are not correct, or the email address is not confirmed yet."
@@ -36,6 +39,7 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
     - The response is 503 if the mail server fails.
     - Failed logins are counted per account. allauth's own counter includes the host of the request. Browsers
       that have signed in to the account before have a counter of their own.
+    - A sign-up on the way to a page, such as that to join a challenge, leads there after the login.
     - A correct password is rejected like a wrong one while the address of a sign-up is unconfirmed. A
       different response would show that the address had no account before.
     """
@@ -72,6 +76,21 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         if not shallow:
             check_name(found)
         return found
+
+    def respond_email_verification_sent(self, request: HttpRequest, user: User | None) -> HttpResponse:
+        """Return the response to a sign-up, and remember the page that it was for."""
+        if goal := get_next_redirect_url(request):
+            request.session[_GOAL] = goal
+        answer: HttpResponse = super().respond_email_verification_sent(request, user)
+        return answer
+
+    def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
+        """Return the URL after the confirmation of an address: after a sign-up, the login for its page."""
+        url: str = super().get_email_verification_redirect_url(email_address)
+        goal = self.request.session.pop(_GOAL, None)
+        if goal is None or self.request.user.is_authenticated:
+            return url
+        return f"{resolve_url(url)}?{urlencode({'next': goal})}"
 
     def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
         """Return the user; for an unconfirmed sign-up, fail as for a wrong password."""
