@@ -91,6 +91,33 @@ def test_twenty_triplets_from_the_home_row_with_undo(visitor: Visitor, site: Ser
     assert len(right) == 1
 
 
+SECONDS = """
+from capeval_server.annotation.models import Response
+rows = Response.objects.filter(item__campaign__slug=sys.argv[1]).order_by("pk")
+print([row.events["seconds"] for row in rows])
+"""
+
+
+def test_the_time_of_an_answer_begins_when_its_item_is_shown(
+    visitor: Visitor, site: Server, tmp_path: Path
+) -> None:
+    slug, address = campaign(site, tmp_path, "triplet", 3)
+    page = visitor.page
+    page.clock.install()
+    begin(visitor, address)
+    for place, seconds in enumerate((100, 30, 200), start=1):
+        expect(page.locator(".item:visible")).to_have_attribute("aria-label", f"Item {place} of 3")
+        page.clock.fast_forward(1000 * seconds)
+        page.keyboard.press("f")
+    with page.expect_navigation():
+        page.locator("#finished").get_by_role("link", name="Continue").click()
+    first, second, third = json.loads(site.python(SECONDS, slug))
+    # The test itself takes some seconds.
+    assert 100 <= first < 130
+    assert 30 <= second < 60
+    assert 200 <= third < 230
+
+
 @pytest.mark.parametrize("kind", ["triplet", "m5"])
 def test_without_an_image_by_screen_reader_alone(
     visitor: Visitor, site: Server, tmp_path: Path, kind: str

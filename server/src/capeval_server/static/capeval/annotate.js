@@ -21,6 +21,8 @@
   const show = (index, focus) => {
     at = Math.max(0, Math.min(index, items.length - 1));
     items.forEach((item, number) => { item.hidden = number !== at; });
+    // The time of an answer begins when its item is first shown.
+    items[at].shownAt ??= Date.now();
     items[at].querySelector(".previous").disabled = at === 0;
     items[at].querySelector(".next").disabled = at === items.length - 1;
     // Shortcuts work only without a focused field. Focusing the item makes screen readers announce it.
@@ -156,7 +158,6 @@
     const button = form.querySelector("button:not(.option)") ?? {};
     const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
     const counts = { seconds: 0, keys: 0, pastes: 0, pasted: 0 };
-    const began = Date.now();
     let draft = 0;
     let check = 0;
 
@@ -275,7 +276,7 @@
       const { submitter } = event;
       if (submitter?.getAttribute("aria-pressed") === "true" && item.classList.contains("done")) { moveOn(item); return; }
       clearTimeout(draft);
-      counts.seconds = Math.round((Date.now() - began) / 1000);
+      counts.seconds = Math.round((Date.now() - item.shownAt) / 1000);
       const body = new URLSearchParams(new FormData(form, submitter));
       body.delete("csrfmiddlewaretoken");
       body.delete("revision");
