@@ -173,8 +173,11 @@ class Participant(Someone):
         Submission.objects.filter(pk=submission.pk).update(stands=stands)
         return Submission.objects.get(pk=submission.pk)
 
-    def stand(self, submission: str, stands: bool = True) -> Any:
-        """The answer of the API to putting a submission on the leaderboard, or taking it off."""
+    def stand(self, submission: str, stands: bool | None = True) -> Any:
+        """The answer of the API to putting a submission on the leaderboard, or taking it off.
+
+        None drops the choices of the team.
+        """
         return self.api.patch(
             f"/api/submissions/{submission}", {"stands": stands}, content_type="application/json"
         )

@@ -73,6 +73,30 @@ def test_a_choice_counts_from_then_on(ann: Participant) -> None:
     assert ann.stand(best).json()["stands"] is True
 
 
+def test_choices_can_be_dropped(ann: Participant) -> None:
+    best, poor = submit(ann, GOOD), submit(ann, POOR)
+    drop = "Let the best submission count"
+    assert drop not in ann.see(f"/submissions/{poor}/")
+    ann.do(f"/submissions/{poor}/stand/", stands="yes")
+    ann.do(f"/submissions/{best}/stand/", stands="no")
+    assert standing(ann) == poor
+    for pk in (best, poor):
+        assert drop in ann.see(f"/submissions/{pk}/")
+    ann.do(f"/submissions/{poor}/stand/", stands="best")
+    assert standing(ann) == best
+    assert drop not in ann.see(f"/submissions/{poor}/")
+    # By the API too.
+    ann.stand(poor)
+    assert ann.stand(poor, None).json()["stands"] is False
+    assert standing(ann) == best
+    ann.stand(poor)
+    Phase.objects.update(requires_choice=True)
+    refused = ann.stand(poor, None)
+    assert (refused.status_code, standing(ann)) == (409, poor)
+    assert "phase 'open' requires a choice of the team" in refused.json()["detail"]
+    assert drop not in ann.see(f"/submissions/{poor}/")
+
+
 def test_a_submission_that_is_taken_off_is_not_replaced(ann: Participant) -> None:
     submit(ann, POOR)
     best = submit(ann, GOOD)

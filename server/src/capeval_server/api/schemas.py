@@ -401,9 +401,9 @@ class ComparisonAnswer(Schema):
 
 
 class Standing(Schema):
-    """Whether a submission is on the leaderboard."""
+    """Whether a submission is on the leaderboard; null to drop all choices of the team in the phase."""
 
-    stands: bool
+    stands: bool | None
 
 
 class LeaderboardParameters(Schema):

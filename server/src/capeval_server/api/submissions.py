@@ -168,7 +168,8 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
 def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
     """Add a scored submission to the leaderboard, or remove it.
 
-    It replaces any other submission of the team on the leaderboard.
+    It replaces any other submission of the team on the leaderboard. With null, the team's choices in the
+    phase are dropped, and the best of its submissions is on the leaderboard, as before its first choice.
     """
     found = get_object_or_404(_list_own(request), pk=submission_id)
     return _serialize(set_standing(found, standing.stands))

@@ -14,15 +14,20 @@ from capeval_server.submissions.services.standing import lock_siblings, update_s
 __all__ = ["mark", "set_standing"]
 
 
-def set_standing(submission: Submission, stands: bool) -> Submission:
-    """Choose a scored submission for the leaderboard, or take it off.
+def set_standing(submission: Submission, stands: bool | None) -> Submission:
+    """Choose a scored submission for the leaderboard, take it off, or leave the choice to the scores.
 
     A chosen submission replaces the team's other one. In a blind phase, a team may choose several, of which
     the best one is on the leaderboard.
 
+    Args:
+        submission: A submission of the team to the phase.
+        stands: Whether it is on the leaderboard; None to drop all choices of the team in the phase, as
+            before the first one.
+
     Raises:
-        SubmissionStateError: The submission is not scored, too many are chosen, or the results of its phase
-            are published or final.
+        SubmissionStateError: The submission is not scored, too many are chosen, the phase requires a choice,
+            or its results are published or final.
     """
     with transaction.atomic():
         siblings = lock_siblings(submission.pk)
@@ -41,8 +46,11 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
             raise SubmissionStateError(
                 f"a submission must be scored to be on the leaderboard (it is {held.state})"
             )
+        if phase is not None and stands is None:
+            _drop_choices(phase, siblings)
+        elif phase is not None:
+            _choose(phase, siblings, held, chosen=bool(stands))
         if phase is not None:
-            _choose(phase, siblings, held, chosen=stands)
             update_standing(phase, siblings)
     return held
 
@@ -59,6 +67,15 @@ def _choose(phase: Phase, siblings: Sequence[Submission], held: Submission, *, c
         )
     held.choice = Submission.Choice.CHOSEN if chosen else Submission.Choice.DECLINED
     held.save(update_fields=["choice"])
+
+
+def _drop_choices(phase: Phase, siblings: Sequence[Submission]) -> None:
+    if phase.requires_choice:
+        raise SubmissionStateError(f"phase {phase.name!r} requires a choice of the team")
+    for row in siblings:
+        if row.choice != Submission.Choice.NONE:
+            row.choice = Submission.Choice.NONE
+            row.save(update_fields=["choice"])
 
 
 def mark(submission: Submission, mark: str, reason: str) -> None:

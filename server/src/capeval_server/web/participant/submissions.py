@@ -172,8 +172,8 @@ def _get_own_submission(request: HttpRequest, pk: UUID) -> Submission:
 @login_required
 @require_POST
 def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Add a submission to the leaderboard, or remove it."""
-    stands = request.POST.get("stands") == "yes"
+    """Add a submission to the leaderboard, remove it, or leave the choice to the scores."""
+    stands = {"yes": True, "best": None}.get(request.POST.get("stands", ""), False)
     submission = _get_own_submission(request, pk)
     phase = submission.phase
     try:
@@ -182,8 +182,10 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, f"This is not possible: {error}.")
     else:
         place = "chosen" if phase is not None and phase.withholds_scores else "on the leaderboard"
-        done = f"is now {place}" if stands else f"is no longer {place}"
-        messages.success(request, f"The submission {done}.")
+        if stands is None:
+            messages.success(request, "Your team's choices were dropped.")
+        else:
+            messages.success(request, f"The submission is {'now' if stands else 'no longer'} {place}.")
     return redirect("submission", pk)
 
 
