@@ -340,6 +340,17 @@ def test_jobs(phase: Phase) -> None:
     assert [(hour.hour, number) for hour, number in found.by_hour if number] == [(9, 1), (12, 4)]
 
 
+def test_the_expected_wait_is_without_the_time_before_the_workers(phase: Phase) -> None:
+    now = datetime(2026, 5, 5, 12, 30, tzinfo=UTC)
+    stand("t", 1.0, created=now - timedelta(minutes=30), finished=now - timedelta(minutes=1))
+    stand("w", state="waiting")
+    Worker.objects.create(name="host:1", started=now - timedelta(minutes=6), seen=now)
+    assert get_queue_status(now).expected_wait == 5 * 60
+    # Before they scored anything, earlier times count.
+    Worker.objects.update(started=now - timedelta(seconds=30))
+    assert get_queue_status(now).expected_wait == 29 * 60
+
+
 @pytest.mark.usefixtures("clock")
 def test_jobs_by_api(phase: Phase) -> None:
     stand("Secretteam", state="waiting")

@@ -96,7 +96,7 @@ def get_queue_status(now: datetime) -> QueueStatus:
     return QueueStatus(
         **counts,
         workers=found,
-        expected_wait=_expected_wait(ahead) if found else None,
+        expected_wait=_expected_wait(ahead, found[0].started) if found else None,
         by_hour=_count_by_hour(now),
     )
 
@@ -141,7 +141,8 @@ def ahead_of(submission: Submission) -> int:
 
 def expected_wait(ahead: int, now: datetime) -> float | None:
     """Return the expected wait in seconds after `ahead` others, as in `QueueStatus`."""
-    return _expected_wait(ahead) if workers_run(now) else None
+    first = _filter_workers(now).order_by("started").first()
+    return None if first is None else _expected_wait(ahead, first.started)
 
 
 def workers_run(now: datetime) -> bool:
@@ -153,10 +154,14 @@ def _filter_workers(now: datetime) -> QuerySet[Worker]:
     return Worker.objects.filter(seen__gt=now - _SEEN)
 
 
-def _expected_wait(ahead: int) -> float | None:
+def _expected_wait(ahead: int, started: datetime) -> float | None:
+    """Return the expected wait after `ahead` others, with workers since `started`."""
     recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
-    times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
-    seconds = _compute_seconds_each([(came, done) for came, done in times if done is not None])
+    found = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
+    times = [(came, done) for came, done in found if done is not None]
+    # Time before the start of the workers is not part of the time that they need.
+    latest = [(max(came, started), done) for came, done in times if done > started]
+    seconds = _compute_seconds_each(latest or times)
     return None if seconds is None else ahead * seconds
 
 
