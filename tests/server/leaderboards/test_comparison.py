@@ -10,7 +10,7 @@ from django.test import Client
 
 from capeval_server.challenges.models import Phase
 from capeval_server.jobs import worker
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import Result, Submission
 from tests.server.boards import around, baseline, score, stand, version
 from tests.server.kit import CAPTIONS, Participant, Someone, results
 from tests.server.pages import check_page
@@ -70,6 +70,23 @@ def test_the_page_offers_what_may_be_seen(phase: Phase, ann: Participant, bob: P
     ann.see(f"/submissions/{own.pk}/compare/?with={hidden.pk}", 404)
     assert ann.program("read").get(f"/api/submissions/{own.pk}/compare/{hidden.pk}").status_code == 404
     assert Client().get(f"/submissions/{own.pk}/compare/").status_code == 404
+
+
+def test_submissions_without_a_common_split_are_not_offered(phase: Phase) -> None:
+    one, same, other = stand("a", 0.9), stand("b", 0.8), stand("c", 0.7)
+    references, current = version().reference_set, version()
+    split = references.split
+    split.pk, split.name = None, "other"
+    split.save()
+    references.pk, references.split = None, split
+    references.save()
+    current.pk, current.reference_set = None, references
+    current.save()
+    Result.objects.filter(submission=other).update(reference_version=current)
+    page = Client().get(f"/submissions/{one.pk}/compare/").content.decode()
+    assert f'<option value="{same.pk}"' in page
+    assert f'<option value="{other.pk}"' not in page
+    assert Client().get(f"/submissions/{one.pk}/compare/?with={other.pk}").status_code == 404
 
 
 def test_the_page_is_well_made(phase: Phase) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.leaderboards.comparison import ComparedSet, compared
-from capeval_server.submissions.models import Submission
+from capeval_server.submissions.models import Result, Submission
 from capeval_server.submissions.selectors import visibility
 from capeval_server.web.participant.common import TEMPLATES, no_such_submission
 
@@ -60,8 +60,13 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _list_others(request: HttpRequest, submission: Submission) -> list[Submission]:
     """Return the submissions offered for comparison.
 
-    They are the user's own and published submissions, and human baselines, of the same challenge.
+    They are the user's own and published submissions, and human baselines, with scores on a split of the
+    submission.
     """
+    split = "reference_version__reference_set__split"
+    shared = Result.objects.filter(
+        submission=OuterRef("pk"), **{f"{split}__in": submission.results.values(split)}
+    )
     found: dict[Any, Submission] = {}
     public = visibility.list_published(timezone.now())
     queries: list[QuerySet[Submission]] = [
@@ -70,7 +75,7 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
         public.filter(baseline_of__split__challenge=submission.challenge),
     ]
     for query in queries:
-        scored = query.filter(state=Submission.State.SCORED).exclude(pk=submission.pk)
+        scored = query.filter(Exists(shared), state=Submission.State.SCORED).exclude(pk=submission.pk)
         scored = scored.select_related("baseline_of__split").defer("baseline_of__split__image_ids")
         scored = visibility.exclude_withheld(scored, request.user, submission.challenge)
         found |= {one.pk: one for one in scored.order_by("-created")[:_MOST_OFFERED]}
