@@ -34,15 +34,15 @@ install_debian() {
     return 1
 }
 
-# Installs packages into a virtual environment, with constraints. uv takes a tenth of pip's time. pip is tried
-# if uv fails, for example because only pip is configured to use an index.
+# Installs packages into a virtual environment, with constraints. uv takes a tenth of pip's time. pip installs
+# them if uv can't, for example because only pip is configured to use an index.
 # Usage: install_python VENV CONSTRAINTS PACKAGE...
 install_python() {
     environment=$1
     constraints=$2
     shift 2
-    "$environment/bin/python" -m pip install --quiet --constraint constraints.txt uv
-    UV_SYSTEM_CERTS=1 "$environment/bin/uv" pip install --quiet --python "$environment/bin/python" \
-        --constraint "$constraints" "$@" ||
-        "$environment/bin/python" -m pip install --quiet --constraint "$constraints" "$@"
+    if "$environment/bin/python" -m pip install --quiet --constraint constraints.txt uv &&
+        UV_SYSTEM_CERTS=1 "$environment/bin/uv" pip install --quiet --python "$environment/bin/python" \
+            --constraint "$constraints" "$@"; then return 0; fi
+    "$environment/bin/python" -m pip install --quiet --constraint "$constraints" "$@"
 }
