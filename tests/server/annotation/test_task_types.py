@@ -8,7 +8,7 @@ import pytest
 
 from capeval.errors import OptionError
 from capeval_server.annotation.task_types import TASKS, task_named
-from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.task_types.base import template_consent, template_text
 from capeval_server.annotation.task_types.write import LONGEST_CAPTION
 from capeval_server.core.errors import AnswerError, CampaignError
 
@@ -222,3 +222,10 @@ def test_what_is_not_there() -> None:
     for name in ("unknown", "../base", ""):
         with pytest.raises(OptionError, match="'text' must be one of"):
             template_text(name)
+
+
+@pytest.mark.parametrize("name", list(TASKS))
+def test_the_consent_is_about_what_workers_do(name: str) -> None:
+    text = template_consent(TASKS[name])
+    assert ("Your sentences are published" in text) == bool(TASKS[name].written)
+    assert ("Your answers are published" in text) != bool(TASKS[name].written)

@@ -157,7 +157,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         kind=task,
         challenge=about.challenge,
         instructions=instructions,
-        consent=_read_text(read, about.consent) if about.consent else template_consent(),
+        consent=_read_text(read, about.consent) if about.consent else template_consent(task),
         options=options,
         rules=rules,
         items=about.items,

@@ -319,7 +319,7 @@ def create_judging(
                 "kind": task.name,
                 "challenge": wanted.phase.challenge.slug,
                 "instructions": template_text(task.texts[0]),
-                "consent": template_consent(),
+                "consent": template_consent(task),
             }
             files = build_campaign_files(
                 about,

@@ -367,9 +367,10 @@ def template_text(name: str) -> str:
     return _text_path(texts[name], name).read_text(encoding="utf-8")
 
 
-def template_consent() -> str:
-    """Return the default consent text as Markdown."""
-    return (TEXTS.parent / "consent.md").read_text(encoding="utf-8")
+def template_consent(task: TaskType) -> str:
+    """Return the default consent text of a task type as Markdown: for sentences, or for judgments."""
+    name = "consent.md" if task.written else "consent_judgments.md"
+    return (TEXTS.parent / name).read_text(encoding="utf-8")
 
 
 def validate_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:

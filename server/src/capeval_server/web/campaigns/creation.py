@@ -118,7 +118,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     challenge = _get_challenge(request)
     begins = {
         "instructions": template_text(text),
-        "consent": template_consent(),
+        "consent": template_consent(task),
         "challenge": challenge.slug if challenge else "",
         "quiz": text if text in quizzes() else "",
         **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
