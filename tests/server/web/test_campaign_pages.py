@@ -396,6 +396,19 @@ def test_progress(campaign: Campaign, olga: Someone) -> None:
     assert olga.client.get(f"{ROOT}plot.svg").content == olga.client.get(f"{ROOT}plot.svg").content
 
 
+def test_a_finished_campaign_leads_to_its_release() -> None:
+    staff = Someone("staff", is_staff=True)
+    campaign = make("triplet", items=2, answers=1)
+    (worker,) = join(campaign)
+    hint = f'<a href="/campaigns/{campaign.slug}/releases/">Freeze a release</a>'
+    for _ in range(2):
+        assert hint not in staff.see(f"/campaigns/{campaign.slug}/")
+        answer(hold(worker))
+    assert hint in staff.see(f"/campaigns/{campaign.slug}/")
+    release_files.freeze(None, campaign, "1.0")
+    assert hint not in staff.see(f"/campaigns/{campaign.slug}/")
+
+
 def test_items_are_taken_out_and_given_out_again(campaign: Campaign, olga: Someone) -> None:
     olga.do(f"{ROOT}answers/", answers=4)
     item = campaign.items.order_by("pk")[0]

@@ -48,8 +48,11 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
     title, rest = title_and_rest(texts.instructions)
     trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
     pace = pace_of(campaign)
+    progress = get_progress(campaign)
+    is_finished = progress.items > 0 and progress.finished == progress.items and not progress.to_review
     context = {
-        "progress": get_progress(campaign),
+        "progress": progress,
+        "to_freeze": is_finished and not campaign.releases.exists(),
         "pace": pace,
         "forecast": pace_in_words(pace, is_open=campaign.state == Campaign.State.OPEN),
         "classes": classes_of(campaign),
