@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from capeval_server.audit.models import COMMAND_LINE, Action, Export
 from capeval_server.challenges.models import Challenge, Phase, Picture, ReferenceSet, ReferenceVersion
@@ -330,6 +332,20 @@ def test_editing_a_phase(olga: Someone, ann: Participant) -> None:
     assert "2037-02-03 04:05 UTC" in answer.content.decode()
     assert Phase.objects.get().quota_per_day == 7
     assert ann.client.get("/small/open/").status_code in (200, 403, 404)
+
+
+def test_closing_a_phase_now(olga: Someone) -> None:
+    page = olga.see(f"{ROOT}phases/open/")
+    assert "Save and close now" in page
+    before = timezone.now()
+    olga.do(f"{ROOT}phases/open/", **_phase(seen=_seen(page), act="close"))
+    phase = Phase.objects.get()
+    assert before - timedelta(seconds=1) <= phase.closes <= timezone.now()
+    assert phase.get_state(timezone.now()) == "closed"
+    assert actions() == ["changed closes of phase open"]
+    page = olga.see(f"{ROOT}phases/open/")
+    assert "Save and close now" not in page
+    assert "Make the results final" in page
 
 
 def test_adding_a_phase(olga: Someone) -> None:

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
@@ -128,13 +129,16 @@ def _show_conflict(
 
 @for_organizers
 def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
-    """Change a phase, or add one."""
+    """Change a phase, close it now, or add one."""
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
+    sent = request.POST.copy()
+    if sent.get("act") == "close":
+        sent["closes"] = f"{timezone.now():%Y-%m-%d %H:%M:%S}"
     initial = (
         describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100, "captions_by": "agreed"}
     )
     seen = fingerprint(initial) if found else ""
-    form = settings_forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
+    form = settings_forms.PhaseForm(challenge, found, sent or None, initial={**initial, "seen": seen})
     if request.method == "POST" and form.is_valid():
         wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
         given = form.cleaned_data["seen"] if found else None
@@ -151,7 +155,14 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
             return redirect("organizer_phase", challenge.slug, name)
     problem = final_results.problem_of(found) if found else ""
     unpublished = final_results.unpublished_because(found) if found else ""
-    shown = {"form": form, "phase": found, "not_final": problem, "not_published": unpublished}
+    is_open = found is not None and found.get_state(timezone.now()) == "open"
+    shown = {
+        "form": form,
+        "phase": found,
+        "is_open": is_open,
+        "not_final": problem,
+        "not_published": unpublished,
+    }
     return show(request, challenge, "phase", tab="edit", **shown, status=form_status(form))
 
 
