@@ -187,7 +187,18 @@ def test_what_the_server_refuses_is_one_line(server: Server, file: Path) -> None
         (command(server, token, file), "a submission must declare 'method'"),
         (command(server, token, file, "-d", "method=m", "-d", "x=1"), "unknown declared field"),
         (command(server, "capeval_wrong", file, "-d", "method=m"), "rejected the token"),
-        (command(server, token, file, "-d", "method=m", "--phase", "other"), "not found"),
+        (
+            command(server, token, file, "-d", "method=m", "--phase", "other"),
+            "--phase must be one of open (got 'other')",
+        ),
+        (
+            command(server, token, file, "-d", "method=m", "--challenge", "other"),
+            f"--challenge must be one that {server.root} shows to you (got 'other')",
+        ),
+        (
+            command(server, token, file, "-d", "method=m", "--challenge", "other", "--check"),
+            f"--challenge must be one that {server.root} shows to you (got 'other')",
+        ),
     ]
     server.limit_in_all(5)
     for number in range(5):

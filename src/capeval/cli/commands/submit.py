@@ -30,6 +30,7 @@ EXAMPLES = examples(
     "capeval submit results.zip --challenge challenge.json --phase test --check",
 )
 TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
+_NOT_FOUND = 404
 _PAUSES = (1.0, 2.0, 3.0, 5.0)
 # The maximum number of consecutive failed requests while the command waits for scores.
 _MAX_FAILURES = 20
@@ -74,7 +75,7 @@ def run(
     command again, for example after a broken connection, it continues the same submission. A failed or
     withdrawn submission is submitted again.
     """
-    from capeval.cli.toolkit.api_client import ApiClient
+    from capeval.cli.toolkit.api_client import ApiClient, ServerResponseError
     from capeval.cli.toolkit.submission_format import load_format, parse_format, read_results
 
     declared = _parse_fields(declare or [])
@@ -88,14 +89,18 @@ def run(
     if server is None:
         raise OptionError("--server must be given, unless --check is given with --challenge challenge.json")
     remote = ApiClient(server, _read_token(token_file))
-    if check:
-        expected = parse_format(remote.get(f"/challenges/{_quote_name(challenge)}/submission-format"))
-        deliver(_check(expected, phase, file, declared), None)
-        return
-    read_results(file)
-    submission = _submit(
-        remote, f"/challenges/{_quote_name(challenge)}/phases/{_quote_name(phase)}", file, declared
-    )
+    about = f"/challenges/{_quote_name(challenge)}"
+    try:
+        if check:
+            expected = parse_format(remote.get(f"{about}/submission-format"))
+            deliver(_check(expected, phase, file, declared), None)
+            return
+        read_results(file)
+        submission = _submit(remote, f"{about}/phases/{_quote_name(phase)}", file, declared)
+    except ServerResponseError as error:
+        if error.status == _NOT_FOUND:
+            _check_names(remote, challenge, phase)
+        raise
     place = f"{remote.address}/submissions/{submission['id']}/"
     if not wait:
         deliver(f"{place} is {submission['state']}\n", None)
@@ -134,6 +139,27 @@ def _quote_name(text: str) -> str:
     from urllib.parse import quote
 
     return quote(text, safe="")
+
+
+def _check_names(remote: ApiClient, challenge: str, phase: str) -> None:
+    """Check that the server shows a challenge with a phase.
+
+    Raises:
+        OptionError: It does not.
+    """
+    from capeval.cli.toolkit.api_client import ServerResponseError
+
+    try:
+        found = remote.get(f"/challenges/{_quote_name(challenge)}")
+    except ServerResponseError as error:
+        if error.status != _NOT_FOUND:
+            raise
+        raise OptionError(
+            f"--challenge must be one that {remote.address} shows to you (got {challenge!r})"
+        ) from None
+    names = [each["name"] for each in found["phases"]]
+    if phase not in names:
+        raise OptionError(f"--phase must be one of {', '.join(names)} (got {phase!r})")
 
 
 def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[str, str]) -> str:
