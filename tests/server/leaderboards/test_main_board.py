@@ -14,6 +14,7 @@ from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.leaderboards.query import build_query
 from capeval_server.submissions.models import Submission
+from tests.server.boards import score, version
 from tests.server.kit import Someone, write_challenge
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +107,9 @@ def test_phases_are_linked_once_and_human_captions_have_different_names(path: Pa
     page = Client().get("/small/open/").content.decode()
     assert page.count('aria-label="Phase"') == 1
     Submission.objects.update(state="scored")
-    first, _ = Submission.objects.order_by("pk")
+    first, _ = baselines = Submission.objects.order_by("pk")
+    for baseline, references in zip(baselines, ("c2", "c3"), strict=True):
+        score(baseline, {"CIDEr-D": 0.5}, of=version(references))
     assert challenge.phases.count() == 2
     compared = Client().get(f"/submissions/{first.pk}/compare/").content.decode()
     assert "human by human" not in compared

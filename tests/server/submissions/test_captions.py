@@ -101,7 +101,7 @@ def test_a_team_agrees_and_takes_it_back(phase: Phase, ann: Participant) -> None
     assert "Your team has not agreed." in ann.see("/small/team/")
     ann.do("/small/team/captions/", act="show")
     assert "Your team agreed." in ann.see("/small/team/")
-    assert data()["systems"] == ["mine (ann)"]
+    assert data()["systems"] == ["m (ann)"]
     assert ann.read("/api/challenges/small/team")["shows_captions"] is True
     answer = ann.api.put(
         "/api/challenges/small/team/captions", {"shows_captions": False}, content_type="application/json"
@@ -125,9 +125,9 @@ def test_only_the_owner_agrees_for_a_team(phase: Phase, ann: Participant, bob: P
 
 
 def test_what_does_not_stand_or_is_hidden_is_not_shown(two: list[Submission]) -> None:
-    assert data()["systems"] == ["mine (first)", "mine (second)"]
+    assert data()["systems"] == ["m (first)", "m (second)"]
     Submission.objects.filter(pk=two[0].pk).update(mark="hidden")
-    assert data()["systems"] == ["mine (second)"]
+    assert data()["systems"] == ["m (second)"]
     Submission.objects.filter(pk=two[1].pk).update(stands=False)
     assert "No captions yet." in page()
 
@@ -172,7 +172,7 @@ def test_methods_side_by_side(two: list[Submission]) -> None:
     assert found["constraints"]["names"] == ["dog", "bus", "dog"]
     assert found["pictures"] == {"before": "https://images.org/", "after": "", "middles": found["ids"]}
     assert found["served"] == {"score": found["scores"].index("CIDEr-D"), "system": 0, "other": -1}
-    assert data(f"?with={two[1].pk}")["systems"] == ["mine (second)"]
+    assert data(f"?with={two[1].pk}")["systems"] == ["m (second)"]
 
 
 def test_filters_and_orders(two: list[Submission]) -> None:
@@ -232,7 +232,7 @@ def test_the_organizers_switch(public: Challenge, two: list[Submission]) -> None
     asked = {"captions": ["val"], "captions_by": "standing"}
     answer = olga.program("organize").put(place, asked, content_type="application/json")
     assert (answer.status_code, answer.json()) == (200, asked)
-    assert data()["systems"] == ["mine (first)", "mine (second)"]
+    assert data()["systems"] == ["m (first)", "m (second)"]
     shown = Client().get("/api/challenges/small").json()["phases"][0]
     assert (shown["captions"], shown["captions_by"]) == (["val"], "standing")
     answer = olga.program("organize").put(
