@@ -87,7 +87,7 @@ TEMPLATES = [
                 "challenge_tabs": "capeval_server.web.tabs",
                 "organizer_tabs": "capeval_server.web.hosting.tabs",
                 "invisible": "capeval_server.web.invisible_characters",
-                "methods": "capeval_server.submissions.selectors.method_names",
+                "methods": "capeval_server.web.method_names",
             },
         },
     }
@@ -208,7 +208,7 @@ SPOOLED_BYTES = environment.number("SPOOLED_BYTES", 4 * REQUEST_BYTES, least=REQ
 # of other uploads in seconds.
 UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
 TURN_SECONDS = 30
-# Maximum number of uploads of a user within ten minutes whose file was checked without a new submission.
+# Maximum number of checked uploads without a new submission, per user and ten minutes.
 REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
 # Maximum number of GET requests per minute and client network without an account; 0 for no limit.
 ANONYMOUS_READS = environment.number("ANONYMOUS_READS", 1200, least=0)

@@ -234,7 +234,7 @@ class FinalBoard(models.Model):
 
 
 class RefusedUpload(models.Model):
-    """Rejected upload, for the limit of rejected uploads per user and time."""
+    """Checked upload that created no submission, for the limit of such uploads per user and time."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     time = models.DateTimeField()

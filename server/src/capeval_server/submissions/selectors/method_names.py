@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.template import Library
-
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import Submission
 
-__all__ = ["choose_method", "name_method", "register"]
-
-register = Library()
+__all__ = ["choose_method", "name_method"]
 
 _LONGEST = 100
 
@@ -30,7 +26,6 @@ def choose_method(challenge: Challenge, declared: Mapping[str, str], algorithm: 
     return next((text for text in shown if text and not safe_link(text)), algorithm)
 
 
-@register.filter(name="method")
 def name_method(submission: Submission, challenge: Challenge) -> str:
     """Return the name of a submission's method, shortened to 100 characters."""
     name = choose_method(challenge, submission.declared, submission.algorithm)

@@ -29,8 +29,7 @@ class Admission:
     """Admitted upload: its body may be read.
 
     Attributes:
-        costs: Whether it counts toward the user's limit of uploads that create no submission: its file is
-            checked.
+        costs: Whether it counts toward the user's limit of checked uploads without a new submission.
     """
 
     def __init__(self, user: User, phase: Phase, arrived: datetime, key: str | None) -> None:
@@ -93,7 +92,7 @@ def admit_upload(user: User, phase: Phase, *, size: int, key: str | None) -> Ite
             raise
         finally:
             if admission.costs:
-                _count(user, arrived)
+                _count_upload(user, arrived)
 
 
 def _check_rate(user: User, now: datetime) -> None:
@@ -109,6 +108,6 @@ def _check_rate(user: User, now: datetime) -> None:
         )
 
 
-def _count(user: User, now: datetime) -> None:
+def _count_upload(user: User, now: datetime) -> None:
     RefusedUpload.objects.filter(user=user, time__lte=now - _WINDOW).delete()
     RefusedUpload.objects.create(user=user, time=now)
