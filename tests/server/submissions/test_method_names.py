@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
-from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.method_names import choose_method, name_method
+from tests.server.boards import stand
 
 FIELDS = [
     {"name": "contact", "type": "text", "shown": False},
@@ -37,3 +39,11 @@ def test_long_names_are_shortened() -> None:
     assert name_method(Submission(declared={"method": "a" * 100}), challenge) == "a" * 100
     assert name_method(Submission(declared={"method": "a" * 101}), challenge) == "a" * 99 + "…"
     assert name_method(Submission(algorithm="human", declared={}), challenge) == "human"
+
+
+@pytest.mark.django_db
+def test_a_leaderboard_shows_the_name_once(phase: Phase) -> None:
+    stand("a", 1.0, declared={"method": "two  words"})
+    page = Client().get("/small/open/").content.decode()
+    assert page.count("two words</bdi>") == 1
+    assert "<summary>Details</summary>" not in page

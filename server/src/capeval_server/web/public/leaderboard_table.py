@@ -402,7 +402,7 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
         "about": [
             (label(name), text, safe_link(text))
             for name, text in row.declared.items()
-            if text.strip() and text not in (method, link)
+            if text.strip() and " ".join(text.split()) not in (method, link)
         ],
         "kinds": list(_list_kinds(declared, types)),
         "method": method if len(method) <= _LONGEST_METHOD else f"{method[: _LONGEST_METHOD - 1]}…",
