@@ -1,6 +1,6 @@
 """Levels of tests and coverage of intervals, simulated on COCO val2014.
 
-The conformance test prints the tables of `docs/explanation/significance.md`.
+The conformance test measures the tables of `docs/explanation/significance.md`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import pytest
 from tests.shared_data import shared_data
 from tests.simulations.significance import (
     Population,
+    list_rows,
     load_population,
     measure_coverage,
     measure_level,
     print_table,
+    rows_not_in_page,
     standard_error,
 )
 
@@ -62,3 +64,4 @@ def test_the_tables_of_the_page() -> None:
                 system,
                 shares,
             )
+    assert rows_not_in_page(list_rows(levels) + list_rows(coverage)) == []

@@ -33,6 +33,7 @@ from capeval.studies.correlation.options import Units
 from tests.shared_data import shared_data
 
 __all__ = [
+    "list_rows",
     "load_flickr8k",
     "measure_image_coverage",
     "measure_level",
@@ -64,7 +65,7 @@ def measure_system_coverage(systems: int, trials: int, *, samples: int = 100) ->
         each: Units
         # Intervals over systems don't depend on resamples.
         for each, count, drawn in (("systems", trials, 1), ("images", trials // 10, samples)):
-            shares = found.setdefault(f"over {each}, r = {r}", dict.fromkeys(COEFFICIENTS, 0.0))
+            shares = found.setdefault(f"Over {each}, r = {r}", dict.fromkeys(COEFFICIENTS, 0.0))
             for trial in range(count):
                 options = CorrelationOptions(system_intervals=each, samples=drawn, seed=trial)
                 rated = _draw_systems(generator, systems, r)
@@ -155,15 +156,21 @@ def measure_image_coverage(
     return found
 
 
-def print_table(measured: Mapping[int, Shares]) -> None:
-    """Print shares in percent as a Markdown table, with one row per column and coefficient."""
-    sizes = list(measured)
-    print("| | Coefficient | " + " | ".join(f"{size:,}" for size in sizes) + " |")
-    print("| --- | --- |" + " ---: |" * len(sizes))
-    for column in measured[sizes[0]]:
+def list_rows(measured: Mapping[int, Shares]) -> list[str]:
+    """Return shares in percent as rows of a Markdown table, one per column and coefficient."""
+    rows = []
+    for column in next(iter(measured.values())):
         for name in COEFFICIENTS:
-            shares = (f"{100 * measured[size][column][name]:.1f}" for size in sizes)
-            print(f"| {column} | {name} | " + " | ".join(shares) + " |", flush=True)
+            shares = (f"{100 * found[column][name]:.1f}" for found in measured.values())
+            rows.append(f"| {column} | {name} | " + " | ".join(shares) + " |")
+    return rows
+
+
+def print_table(measured: Mapping[int, Shares]) -> None:
+    """Print shares in percent as a Markdown table."""
+    print("| | Coefficient | " + " | ".join(f"{size:,}" for size in measured) + " |")
+    print("| --- | --- |" + " ---: |" * len(measured))
+    print(*list_rows(measured), sep="\n", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

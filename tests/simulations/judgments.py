@@ -34,7 +34,7 @@ from capeval.studies.judging.wins import judge_wins
 from capeval.studies.shared.agreement import Scale, krippendorff_alpha, measure_alpha
 from capeval.studies.votes import count_pair_votes
 
-__all__ = ["QUANTITIES", "measure_coverage", "print_table"]
+__all__ = ["QUANTITIES", "list_rows", "measure_coverage", "print_table"]
 
 SHARES = (0.02, 0.1, 0.5, 0.9)
 # The intervals of strengths are computed without resamples.
@@ -176,13 +176,19 @@ def measure_coverage(quantity: str, images: int, trials: int) -> dict[str, float
     return found
 
 
+def list_rows(measured: Mapping[int, Mapping[str, float]]) -> list[str]:
+    """Return the coverage in percent as rows of a Markdown table, one per value."""
+    return [
+        f"| {name} | " + " | ".join(f"{100 * found[name]:.1f}" for found in measured.values()) + " |"
+        for name in next(iter(measured.values()))
+    ]
+
+
 def print_table(measured: Mapping[int, Mapping[str, float]]) -> None:
     """Print the coverage in percent as a Markdown table."""
     print("| Value | " + " | ".join(f"{images:,}" for images in measured) + " |")
     print("| --- |" + " ---: |" * len(measured))
-    for name in next(iter(measured.values())):
-        shares = (f"{100 * found[name]:.1f}" for found in measured.values())
-        print(f"| {name} | " + " | ".join(shares) + " |", flush=True)
+    print(*list_rows(measured), sep="\n", flush=True)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

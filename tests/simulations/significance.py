@@ -42,13 +42,16 @@ from capeval.scoring.significance import Resampler, compare
 __all__ = [
     "Population",
     "SampledScores",
+    "list_rows",
     "load_population",
     "measure_coverage",
     "measure_level",
     "print_table",
+    "rows_not_in_page",
     "standard_error",
 ]
 
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "significance.md"
 LEVEL = 0.05
 METHODS: tuple[Method, ...] = ("randomization", "bootstrap")
 
@@ -175,15 +178,29 @@ def _sample(
     return SampledScores(image_ids=ids, scores=tuple(sampled))
 
 
+def list_rows(measured: Mapping[int, Shares]) -> list[str]:
+    """Return shares in percent as rows of a Markdown table, one per score."""
+    first = next(iter(measured.values()))
+    return [
+        f"| {name} | "
+        + " | ".join(f"{100 * found[column][name]:.1f}" for column in first for found in measured.values())
+        + " |"
+        for name in next(iter(first.values()))
+    ]
+
+
+def rows_not_in_page(rows: Iterable[str]) -> list[str]:
+    """Return the rows that the page about confidence intervals and tests does not have."""
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    return [row for row in rows if row not in page]
+
+
 def print_table(measured: Mapping[int, Shares]) -> None:
-    """Print shares in percent as a Markdown table, with one row per score."""
-    sizes = list(measured)
-    columns = [(column, images) for column in measured[sizes[0]] for images in sizes]
-    print("| Score | " + " | ".join(f"{column}, {images:,}" for column, images in columns) + " |")
+    """Print shares in percent as a Markdown table."""
+    columns = [f"{column}, {images:,}" for column in next(iter(measured.values())) for images in measured]
+    print("| Score | " + " | ".join(columns) + " |")
     print("| --- |" + " ---: |" * len(columns))
-    for name in next(iter(measured[sizes[0]].values())):
-        shares = (f"{100 * measured[images][column][name]:.1f}" for column, images in columns)
-        print(f"| {name} | " + " | ".join(shares) + " |", flush=True)
+    print(*list_rows(measured), sep="\n", flush=True)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
