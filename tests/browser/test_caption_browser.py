@@ -324,3 +324,20 @@ def test_the_keyboard_with_six_systems(six: Locator, reader: Reader) -> None:
     expect(six.get_by_role("article").nth(1)).to_be_focused()
     reader.page.keyboard.press("ArrowRight")
     expect(six.get_by_role("status")).to_have_text("Images 21\u201340 of 46")
+
+
+def test_chosen_images_are_listed_for_a_figure(reader: Reader, tmp_path: Path) -> None:
+    captions = opened(reader, report(tmp_path, {"good": GOOD}, REFERENCES))
+    line = captions.get_by_text("Chosen for a figure")
+    expect(line).to_be_hidden()
+    cards = captions.get_by_role("article")
+    first, second = images(captions)[:2]
+    for card in (cards.nth(1), cards.nth(0)):
+        card.get_by_role("checkbox", name="Choose").check()
+    expect(line).to_contain_text(f"--choose {second},{first}")
+    reader.page.reload()
+    expect(line).to_contain_text(f"--choose {second},{first}")
+    expect(cards.nth(0).get_by_role("checkbox", name="Choose")).to_be_checked()
+    for card in (cards.nth(0), cards.nth(1)):
+        card.get_by_role("checkbox", name="Choose").uncheck()
+    expect(line).to_be_hidden()

@@ -86,7 +86,7 @@ def create_score_table(
     rows = _add_replays(_rank_systems(names, lower, whole), systems, names)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
-    images, *others = systems[0].report.notes(source, unscored=False)
+    images, *others = systems[0].report.notes(source, unscored=False, replay=False)
     notes = (
         images,
         *about,
@@ -127,11 +127,14 @@ def _iter_matching_notes(systems: Sequence[System]) -> Iterator[str]:
 
 
 def _iter_replay_notes(systems: Sequence[System]) -> Iterator[str]:
-    """Yield the notes on replays that differ from that of the first system."""
-    first, *others = [system.report.replay for system in systems]
-    for system, replay in zip(systems[1:], others, strict=True):
-        if replay is not None and (first is None or replay.note != first.note):
-            yield f"{system.name}: {replay.note}"
+    """Yield the note on each system's replay, or a single note if it is the same for all systems."""
+    notes = {system.name: replay.note for system in systems if (replay := system.report.replay) is not None}
+    if len(notes) == len(systems) and len(set(notes.values())) == 1:
+        yield from set(notes.values())
+    else:
+        yield from (f"{name}: {note}" for name, note in notes.items())
+    if notes and any(system.intervals for system in systems):
+        yield "Scores of a replay have no intervals."
 
 
 def _iter_unscored_notes(systems: Sequence[System]) -> Iterator[str]:

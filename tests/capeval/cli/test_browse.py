@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def run(folder: Path, *options: str, files: tuple[str, ...] = ("references.json"
         assert isinstance(done.exception, CapevalError), done.output
         assert not page.exists()
         raise done.exception
-    assert done.output == f"{page}: 3 images, 2 systems\n"
+    assert done.output.startswith(f"{page}: 3 images, 2 systems\n")
     return page.read_text()
 
 
@@ -98,6 +99,56 @@ def test_pictures_are_linked_or_in_the_page(folder: Path) -> None:
     page = run(folder, "--images", "pictures", "--embed")
     assert f"data:image/gif;base64,{base64.b64encode(PIXEL).decode()}" in page
     assert "img-src data:" in page
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+def test_chosen_images_become_a_figure(folder: Path, suffix: str) -> None:
+    figure = folder / f"figure.{suffix}"
+    with_details = ("--domains", "domains.json", "--constraints", "constraints.json", "--images", "pictures")
+    drawn = set()
+    for _ in range(2):
+        run(folder, *with_details, "--choose", "3, 1", "--figure", str(figure))
+        drawn.add(figure.read_bytes())
+    assert len(drawn) == 1
+    if suffix != "svg":
+        assert drawn.pop()[:4] == {"pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
+        return
+    texts = re.findall(r'<text style="(?:font-weight: (700))?[^>]*>([^<]*)</text>', figure.read_text())
+    # Titles from left to right, then a row for each system and the references. "dog" is required in image 1.
+    assert texts == [
+        ("700", "in"),
+        ("700", "near"),
+        *[("700", "a"), ("", "a cat"), ("", "a"), ("700", "dog")],
+        *[("700", "b"), ("", "a cat"), ("", "a"), ("700", "dog")],
+        *[("700", "Reference"), ("", "a cat"), ("", "A"), ("700", "dog"), ("", "by a Fire-Hydrant")],
+    ]
+    assert figure.read_text().count("<image ") == 1
+
+
+def test_figures_of_wrong_images_are_refused(folder: Path) -> None:
+    figure = ("--figure", str(folder / "figure.pdf"))
+    for options, error in (
+        (figure, "--figure and --choose require each other"),
+        (("--choose", "1"), "--figure and --choose require each other"),
+        (("--choose", "1", "--figure", "figure.jpg"), r"must end with .pdf, .png, .svg \(got figure.jpg\)"),
+        (
+            ("--choose", "1,7", *figure),
+            r"--choose must list ids of images with references, such as '1' \(got '7'\)",
+        ),
+        (
+            ("--choose", ",", *figure),
+            r"--choose must list ids of images with references, such as '1' \(got none\)",
+        ),
+        (
+            ("--choose", "1", *figure, "--images", "https://images.example/{id}.jpg"),
+            r"--figure requires --images with files \(got 'https://images.example/1.jpg'\)",
+        ),
+    ):
+        with pytest.raises(OptionError, match=error):
+            run(folder, *options)
+    (folder / "pictures" / "1.gif").write_bytes(b"no picture")
+    with pytest.raises(OptionError, match=r"1\.gif: not a picture that can be read"):
+        run(folder, "--choose", "1", *figure, "--images", "pictures")
 
 
 def test_what_is_wrong_is_named(folder: Path) -> None:

@@ -159,7 +159,7 @@
     const classes = data.systems.length > 2 ? "card many" : "card";
     return element("article", { class: classes, "aria-label": label, tabindex: place ? "-1" : "0" },
       element("h3", {}, element("span", {}, "Image ", element("bdi", {}, String(data.ids[image]))),
-        ...domain(image), ...difference(image)),
+        ...domain(image), ...difference(image), ...choice(image)),
       ...picture(image, label),
       element("div", { class: "said" },
         ...data.systems.map((_, of) => saidBy(of, image, candidates[of], known))),
@@ -184,6 +184,30 @@
   function domain(image) {
     const at = data.domains ? data.domains.of[image] : -1;
     return at < 0 ? [] : [element("span", {}, element("bdi", {}, data.domains.names[at]))];
+  }
+
+  // Chosen images, for a figure. Their ids are in a hidden field, so that a reload or a saved link keeps them.
+
+  const listed = () => form.elements.chosen.value.split(",").filter(Boolean);
+
+  function choice(image) {
+    if (served) return [];
+    const id = String(data.ids[image]);
+    const box = element("input", { type: "checkbox" });
+    box.checked = listed().includes(id);
+    box.addEventListener("change", () => {
+      const others = listed().filter((each) => each !== id);
+      form.elements.chosen.value = (box.checked ? [...others, id] : others).join(",");
+      showChosen();
+      keep();
+    });
+    return [element("label", { class: "choice" }, box, " Choose")];
+  }
+
+  function showChosen() {
+    const line = root.querySelector(".chosen"), ids = listed();
+    line.hidden = ids.length === 0;
+    line.querySelector("code").textContent = `--choose ${ids.join(",")}`;
   }
 
   function difference(image) {
@@ -310,7 +334,11 @@
     page = 0;
     find();
     show();
-    // So that a reload or a saved link shows the same results.
+    keep();
+  }
+
+  // So that a reload or a saved link shows the same results.
+  function keep() {
     history.replaceState(null, "", `#captions?${new URLSearchParams(new FormData(form))}`);
   }
 
@@ -358,6 +386,7 @@
       });
     }
     recall();
+    showChosen();
   }
   find();
   show();
