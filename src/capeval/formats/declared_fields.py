@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -28,6 +28,7 @@ class DeclaredField:
         name: The name of the field.
         type: The type of its values.
         choices: The possible values of the type `choice`.
+        phase_choices: The choices that a phase accepts, by the name of the phase; other phases accept all.
         required: Whether each submission must declare it.
         shown: Whether leaderboards show it.
     """
@@ -35,6 +36,7 @@ class DeclaredField:
     name: str
     type: FieldType = "text"
     choices: tuple[str, ...] = ()
+    phase_choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
     required: bool = False
     shown: bool = True
 
@@ -42,6 +44,10 @@ class DeclaredField:
     def values(self) -> tuple[str, ...]:
         """All possible values, or () if they can't be listed. Leaderboards filter by such fields."""
         return _YES_NO if self.type == "boolean" else self.choices
+
+    def in_phase(self, phase: str) -> DeclaredField:
+        """Return the field with the choices that a phase accepts."""
+        return replace(self, choices=tuple(self.phase_choices.get(phase, self.choices)))
 
     def check(self, text: str) -> str:
         """Return a value in its stored form.
@@ -60,9 +66,9 @@ class DeclaredField:
         return text if self.type == "text" else _CHECKS[self.type](self, text.strip())
 
 
-def _check_choice(field: DeclaredField, text: str) -> str:
-    if text not in field.choices:
-        raise _build_error(field, f"must be one of {', '.join(map(repr, field.choices))}", text)
+def _check_choice(declared: DeclaredField, text: str) -> str:
+    if text not in declared.choices:
+        raise _build_error(declared, f"must be one of {', '.join(map(repr, declared.choices))}", text)
     return text
 
 
@@ -121,6 +127,7 @@ def parse_fields(entries: Sequence[Mapping[str, Any]]) -> list[DeclaredField]:
             name=entry["name"],
             type=entry.get("type", "text"),
             choices=tuple(entry.get("choices", ())),
+            phase_choices=entry.get("phase_choices", {}),
             required=entry.get("required", False),
             shown=entry.get("shown", True),
         )

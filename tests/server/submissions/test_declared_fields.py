@@ -27,13 +27,15 @@ pytestmark = pytest.mark.django_db
 KINDS = ("COCO only", "extra pairs", "ground-truth boxes")
 FIELDS = """fields = [
     { name = "method", required = true },
-    { name = "training-data", required = true, type = "choice", choices = CHOICES },
+    { name = "training-data", required = true, type = "choice", choices = CHOICES, phase_choices = ACCEPTED },
     { name = "ensemble", type = "boolean" },
     { name = "parameters", type = "number" },
     { name = "code", type = "url" },
     { name = "contact", shown = false },
 ]
-""".replace("CHOICES", '["COCO only", "extra pairs", "ground-truth boxes"]')
+""".replace("CHOICES", '["COCO only", "extra pairs", "ground-truth boxes"]').replace(
+    "ACCEPTED", '{ open = ["COCO only", "extra pairs"] }'
+)
 BOARD = "/small/open/"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 
@@ -52,8 +54,8 @@ def definition(definition: Path) -> Path:
     ("declared", "message"),
     [
         (
-            {"training-data": "mine"},
-            "'training-data' must be one of 'COCO only', 'extra pairs', 'ground-truth boxes' (got 'mine')",
+            {"training-data": "ground-truth boxes"},
+            "'training-data' must be one of 'COCO only', 'extra pairs' (got 'ground-truth boxes')",
         ),
         ({"ensemble": "maybe"}, "'ensemble' must be yes or no (got 'maybe')"),
         ({"parameters": "1,5"}, "'parameters' must be a number, such as 1.5 (got '1,5')"),
@@ -84,6 +86,7 @@ def test_values_are_stored_in_one_form(ann: Participant) -> None:
     page = ann.see(f"{BOARD}submit/")
     assert '<select name="declared-training-data" required' in page
     assert '<option value="extra pairs">extra pairs</option>' in page
+    assert '<option value="ground-truth boxes">' not in page
     assert '<input type="url" name="declared-code"' in page
     form = {"method": "m", "training-data": "extra pairs", "ensemble": "yes", "parameters": " 1.5e9 "}
     file = SimpleUploadedFile(RESULTS, results())
@@ -175,10 +178,12 @@ def test_fields_survive_an_export_and_an_import(challenge: Challenge, definition
     assert "COCO only | more pairs | ground-truth boxes" in new
     fields = Client().get("/api/challenges/small").json()["fields"]
     assert fields[1]["choices"] == list(KINDS)
+    assert fields[1]["phase_choices"] == {"open": ["COCO only", "extra pairs"]}
     assert fields[2] == {
         "name": "ensemble",
         "type": "boolean",
         "choices": [],
+        "phase_choices": {},
         "required": False,
         "shown": True,
     }
@@ -193,6 +198,9 @@ def test_fields_survive_an_export_and_an_import(challenge: Challenge, definition
         ('type = "boolean"', 'choices = ["a", "b"]', "choices must be empty for the type text"),
         ('type = "boolean"', 'type = "date"', r"challenge\.fields\[2\]\.type: Input should be 'text'"),
         ('name = "ensemble"', 'name = "2015"', r"name must contain a letter .*got '2015'"),
+        ("{ open = [", "{ final = [", "'phase_choices of field training-data' must be one of open "),
+        ('{ open = ["COCO only"', '{ open = ["mine"', "'phase_choices of phase open' must be one of COCO only, "),
+        ('["COCO only", "extra pairs"] }', "[] }", "phase_choices of phase open must list at least 1"),
     ],
 )
 def test_a_wrong_definition_of_a_field_is_named(definition: Path, old: str, new: str, message: str) -> None:
@@ -213,6 +221,20 @@ def test_fields_are_edited_on_a_page(challenge: Challenge, olga: Someone) -> Non
     fields = {field.name: field for field in Challenge.objects.get().declared_fields}
     assert fields["ensemble"].choices == ("one", "two")
     assert fields["training-data"].choices == KINDS
+    assert fields["training-data"].phase_choices == {"open": ["COCO only", "extra pairs"]}
+    form = {**_read_form(olga, "/small/organize/edit/"), "fields-1-phase_choices": "open: extra pairs\r\n"}
+    olga.do("/small/organize/edit/", **form)
+    fields = {field.name: field for field in Challenge.objects.get().declared_fields}
+    assert fields["training-data"].phase_choices == {"open": ["extra pairs"]}
+    answer = olga.client.post(
+        "/small/organize/edit/",
+        {**_read_form(olga, "/small/organize/edit/"), "fields-1-phase_choices": "open"},
+    )
+    assert answer.status_code == 422
+    assert (
+        "must be lines such as &#x27;test: first choice | second choice&#x27; (got &#x27;open&#x27;)"
+        in answer.content.decode()
+    )
     wrong = {**_read_form(olga, "/small/organize/edit/"), "fields-2-choices": "one"}
     answer = olga.client.post("/small/organize/edit/", wrong)
     assert answer.status_code == 422

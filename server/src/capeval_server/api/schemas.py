@@ -177,7 +177,8 @@ class PhaseAnswer(Schema):
 class DeclaredFieldAnswer(Schema):
     """A field that submitters fill in. If `shown` is true, leaderboards show it.
 
-    `choices` lists the possible values of the type `choice`. Values of the type `boolean` are `yes` and `no`.
+    `choices` lists the possible values of the type `choice`, and `phase_choices` those of phases that do not
+    accept all of them. Values of the type `boolean` are `yes` and `no`.
     """
 
     name: str
@@ -185,6 +186,7 @@ class DeclaredFieldAnswer(Schema):
     shown: bool = True
     type: FieldType = "text"
     choices: list[str] = Field(default_factory=list)
+    phase_choices: dict[str, list[str]] = Field(default_factory=dict)
 
 
 class PageAnswer(Schema):

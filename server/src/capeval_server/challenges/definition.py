@@ -64,6 +64,8 @@ class FieldDefinition(_Part):
     type: FieldType = "text"
     # The possible values of the type `choice`.
     choices: list[Annotated[str, Field(min_length=1, max_length=100)]] = []
+    # The choices that a phase accepts, by its name; other phases accept all.
+    phase_choices: dict[str, list[str]] = {}
     required: bool = False
     # Whether it is shown on leaderboards and to other teams.
     shown: bool = True
@@ -83,6 +85,13 @@ class FieldDefinition(_Part):
                     f" (got {choice!r})"
                 )
         _check_unique("choices", self.choices)
+        for phase, accepted in self.phase_choices.items():
+            if not accepted:
+                raise ValueError(
+                    f"phase_choices of phase {phase} must list at least 1 of the choices (got 0)"
+                )
+            for choice in accepted:
+                validate_choice(f"phase_choices of phase {phase}", choice, self.choices, error=ValueError)
         if self.type in ("choice", "boolean") and self.name.isdecimal():
             raise ValueError(f"name must contain a letter for the type {self.type} (got {self.name!r})")
         return self
@@ -361,6 +370,10 @@ class ChallengeDefinition(_Part):
         _check_unique("splits", names)
         _check_unique("phases", [phase.name for phase in self.phases])
         _check_unique("fields", [field.name for field in self.challenge.fields])
+        for field in self.challenge.fields:
+            for name in field.phase_choices:
+                phases = [phase.name for phase in self.phases]
+                validate_choice(f"phase_choices of field {field.name}", name, phases, error=ValueError)
         for phase in self.phases:
             for name in phase.splits:
                 validate_choice(f"splits of phase {phase.name}", name, names, error=ValueError)

@@ -85,6 +85,8 @@ def _describe_field(field: DeclaredField) -> dict[str, Any]:
         found["type"] = field.type
     if field.choices:
         found["choices"] = list(field.choices)
+    if field.phase_choices:
+        found["phase_choices"] = field.phase_choices
     return found
 
 

@@ -201,7 +201,8 @@ def check_declared_fields(phase: Phase, declared: Mapping[str, str]) -> dict[str
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be a text of at most {LONGEST_FIELD:,} characters")
     try:
-        return check_declared(phase.challenge.declared_fields, declared)
+        fields = [field.in_phase(phase.name) for field in phase.challenge.declared_fields]
+        return check_declared(fields, declared)
     except FormatError as error:
         raise UploadError(str(error)) from None
 

@@ -114,6 +114,12 @@ class _DeclaredField(forms.Form):
         ],
     )
     choices = forms.CharField(label="Choices", required=False, widget=forms.Textarea({"rows": 2}))
+    # One line per phase that does not accept all choices.
+    phase_choices = forms.CharField(
+        label="Choices of single phases",
+        required=False,
+        widget=forms.Textarea({"rows": 1, "placeholder": "phase: choice | choice"}),
+    )
     required = forms.BooleanField(label="Required", required=False)
     shown = forms.BooleanField(label="Shown", required=False, initial=True)
 
@@ -121,6 +127,28 @@ class _DeclaredField(forms.Form):
         super().__init__(*arguments, **options)
         if "choices" in self.initial:
             self.initial = {**self.initial, "choices": "\n".join(self.initial["choices"])}
+        if "phase_choices" in self.initial:
+            lines = (
+                f"{phase}: {' | '.join(accepted)}"
+                for phase, accepted in self.initial["phase_choices"].items()
+            )
+            self.initial = {**self.initial, "phase_choices": "\n".join(lines)}
+
+    def clean_phase_choices(self) -> dict[str, list[str]]:
+        """Return the choices that single phases accept, by the name of the phase.
+
+        Raises:
+            ValidationError: A line has another format.
+        """
+        found = {}
+        for line in filter(str.strip, self.cleaned_data["phase_choices"].splitlines()):
+            phase, colon, accepted = line.partition(":")
+            if not colon:
+                raise forms.ValidationError(
+                    f"must be lines such as 'test: first choice | second choice' (got {line!r})"
+                )
+            found[phase.strip()] = [choice.strip() for choice in accepted.split("|") if choice.strip()]
+        return found
 
     def describe(self) -> dict[str, Any]:
         """Return the field in the format of a definition."""
@@ -130,6 +158,8 @@ class _DeclaredField(forms.Form):
             found["type"] = given["type"]
         if choices := [line.strip() for line in given["choices"].splitlines() if line.strip()]:
             found["choices"] = choices
+        if given["phase_choices"]:
+            found["phase_choices"] = given["phase_choices"]
         return found
 
 

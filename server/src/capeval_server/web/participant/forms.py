@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 
 from capeval.errors import FormatError
 from capeval.formats.declared_fields import DeclaredField
-from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.services.submit import LONGEST_FIELD
 from capeval_server.teams.models import Team
 from capeval_server.teams.services import enrollment
@@ -145,15 +145,15 @@ class SubmitForm(forms.Form):
     )
 
     def __init__(
-        self, challenge: Challenge, data: Any = None, files: Any = None, *, declared: Mapping[str, str]
+        self, phase: Phase, data: Any = None, files: Any = None, *, declared: Mapping[str, str]
     ) -> None:
         given = {f"{_DECLARED_PREFIX}{name}": value for name, value in declared.items()}
         super().__init__(data, files, initial=given, label_suffix="")
         # The idempotency key: sending a form repeatedly creates one submission. It is part of the form's URL,
         # which is read before the file.
         self.key = f"page-{uuid.uuid4()}"
-        for field in challenge.declared_fields:
-            self.fields[f"{_DECLARED_PREFIX}{field.name}"] = _ValueField(field)
+        for field in phase.challenge.declared_fields:
+            self.fields[f"{_DECLARED_PREFIX}{field.name}"] = _ValueField(field.in_phase(phase.name))
 
     def about(self) -> Iterator[forms.BoundField]:
         """Return the declared fields."""

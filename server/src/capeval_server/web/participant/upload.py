@@ -59,13 +59,13 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def _create_form(phase: Phase, team: Team) -> SubmitForm:
     """Return a form with the values that the team declared last."""
     last = team.submissions.filter(phase=phase).order_by("-created").first()
-    return SubmitForm(phase.challenge, declared=last.declared if last else {})
+    return SubmitForm(phase, declared=last.declared if last else {})
 
 
 @csrf_protect
 def _receive(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
     """Validate the form, and create its submission."""
-    form = SubmitForm(phase.challenge, request.POST, request.FILES, declared={})
+    form = SubmitForm(phase, request.POST, request.FILES, declared={})
     if not form.is_valid():
         return _show_form(request, phase, team, form, 422)
     file = form.cleaned_data["file"]
