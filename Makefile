@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -98,6 +98,10 @@ PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
 test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
 	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
+
+coverage: $(VENV)/.native ## Measure the lines of the Python packages that the gate's tests execute
+	@sh scripts/install_packages.sh chromium
+	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system" --cov --cov-report=term
 
 # Each process runs whole modules, so that the servers of a module start only once.
 test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model

@@ -33,6 +33,7 @@ __all__ = [
     "as_tokenizer",
     "set_threads",
     "tokenize",
+    "warn_about_other_scripts",
 ]
 
 Kind = Literal["ptb", "none", "function"]
@@ -383,13 +384,26 @@ def _warn_about_script(references: References, tokenizer: Tokenizer) -> None:
         return
     # The native captions, because a list of all ids would take longer.
     first = [references.native.of(row)[0] for row in range(min(_SAMPLE, len(references)))]
-    if language_tokens.is_without_spaces(first):
+    suggested = language_tokens.suggest_tokenizer(first)
+    if suggested is not None:
         warnings.warn(
             f"the tokenizer reads sentences without spaces between words, such as {shorten(first[0])}, as one"
-            " token each; choose a tokenizer for the language, such as 'zh', 'ja' or 'char' (on the command"
-            " line: --tokenizer zh)",
+            f" token each; choose a tokenizer for the language, such as '{suggested}' (on the command line:"
+            f" --tokenizer {suggested})",
             CapevalWarning,
             stacklevel=3,
+        )
+
+
+def warn_about_other_scripts(references: TokenizedReferences, metric: str) -> None:
+    """Warn that a metric is for English if most of the first references are in another script."""
+    captions = references.references
+    first = [captions.native.of(row)[0] for row in range(min(_SAMPLE, len(captions)))]
+    if not language_tokens.is_written_in_latin(first):
+        warnings.warn(
+            f"{metric} is for English: its scores of captions such as {shorten(first[0])} have no meaning",
+            CapevalWarning,
+            stacklevel=4,
         )
 
 

@@ -9,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +31,7 @@ from capeval.compat import Bleu, Cider, COCOEvalCap, Meteor, PTBTokenizer, Rouge
 from capeval.compat.bleu.bleu import BleuScorer
 from capeval.compat.cider.cider import CiderScorer
 from capeval.compat.ciderD.ciderD import CiderD
-from capeval.errors import CaptionError, MismatchError, OptionError, ResourceError
+from capeval.errors import CapevalWarning, CaptionError, MismatchError, OptionError, ResourceError
 from capeval.metrics import Metric
 from capeval.resources import spice
 from tests.pycocoevalcap_names import public_names
@@ -371,6 +372,7 @@ def test_cider_d_of_the_forks_scores_several_results_of_an_image(tmp_path: Path)
 @pytest.mark.parametrize(
     ("res", "error", "message"),
     [
+        ({1: ["a"]}, CaptionError, r"'res' must be a list of mappings .* \(got a mapping\)"),
         ([{"image_id": 1}], CaptionError, r"res\[0\] must be a mapping with 'image_id' and 'caption'"),
         (
             [{"image_id": 1, "caption": "a"}],
@@ -449,3 +451,25 @@ def test_install(before: str, message: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert message in done.stderr
     assert bool(done.returncode) is bool(message)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (
+            ["a dog\rruns", "two\u2028cats"],
+            "2 captions contain a line end other than .n, such as .r, which is read",
+        ),
+        (["a dog", "two cats\x0b"], "1 caption contains a line end"),
+        (["一只狗在草地上跑", "两只猫"], "use capeval.evaluate with tokenizer='zh'"),
+    ],
+)
+def test_captions_that_differ_from_pycocoevalcap_are_warned_about(texts: list[str], message: str) -> None:
+    with pytest.warns(CapevalWarning, match=message):
+        PTBTokenizer().tokenize({1: [{"caption": text} for text in texts]})
+
+
+def test_usual_captions_are_not_warned_about() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PTBTokenizer().tokenize({1: [{"caption": "a dog\nruns"}, {"caption": "two cats\r"}, {"caption": ""}]})

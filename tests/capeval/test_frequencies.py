@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capeval import Cider2015, CiderD, DocumentFrequencies, References, Tokenizer, _native
-from capeval.errors import CaptionError, FormatError, OptionError
+from capeval.errors import CapevalWarning, CaptionError, FormatError, OptionError
+from capeval.tokenizers import TOKENIZERS
 from tests.properties.strategies import Corpus, corpora
 from tests.twins import cider
 from tests.twins.scoring import native
@@ -470,6 +471,13 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
+def test_the_error_for_a_pickle_names_the_other_function(tmp_path: Path) -> None:
+    path = tmp_path / "coco.p"
+    frequencies().save_pickle(path)
+    with pytest.raises(FormatError, match=r"load a pickle with `DocumentFrequencies\.load_pickle`$"):
+        DocumentFrequencies.load(path)
+
+
 def test_an_archive_that_is_right_is_read(tmp_path: Path) -> None:
     path = tmp_path / "right.npz"
     path.write_bytes(archive())
@@ -487,3 +495,42 @@ def test_saving_where_nothing_can_be_written_leaves_nothing(tmp_path: Path) -> N
     with pytest.raises(FileNotFoundError):
         frequencies().save(tmp_path / "no folder" / "df.npz")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_frequencies_of_another_tokenizer_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.npz"
+    DocumentFrequencies.of(References(CORPUS), name="corpus").save(path)
+    loaded = DocumentFrequencies.load(path)
+    assert pickle.loads(pickle.dumps(loaded)).tokenizer == loaded.tokenizer
+    metric = CiderD(frequencies=loaded)
+    metric.prepare(CORPUS)
+    metric.prepare(CORPUS, tokenizer=Tokenizer(line_ends="reference"))
+    metric = CiderD(frequencies=DocumentFrequencies.load(path))
+    message = (
+        r"corpus were counted with the tokenizer ptb-3.4.1-.*, but the captions have char; use one tokenizer"
+    )
+    with pytest.warns(CapevalWarning, match=message):
+        metric.prepare(CORPUS, tokenizer=TOKENIZERS["char"])
+    # Once for all batches.
+    metric.prepare(CORPUS, tokenizer=TOKENIZERS["char"])
+
+
+def test_frequencies_of_other_tokens_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "coco-train-idxs.p"
+    words = [f"w{number}" for number in range(30)]
+    generator = random.Random(0)
+    corpus = {image: [" ".join(generator.choices(words, k=8)) for _ in range(2)] for image in range(1000)}
+    DocumentFrequencies.of(corpus, tokenizer=TOKENS).save_pickle(path)
+    loaded = DocumentFrequencies.load_pickle(path)
+    metric = CiderD(frequencies=loaded)
+    metric.prepare({1: ["w1 w2 w3"]}, tokenizer=TOKENS)
+    numbers = {1: [" ".join(map(str, range(25)))]}
+    # Too few pairs of words.
+    metric.prepare({1: ["1 2 3"]}, tokenizer=TOKENS)
+    with pytest.warns(
+        CapevalWarning, match="coco-train-idxs contain nearly no pair of words of the references"
+    ):
+        metric.prepare(numbers, tokenizer=TOKENS)
+    metric = CiderD(frequencies=DocumentFrequencies.load_pickle(path))
+    metric.prepare({image: corpus[image] for image in range(5)}, tokenizer=TOKENS)
+    metric.prepare(numbers, tokenizer=TOKENS)

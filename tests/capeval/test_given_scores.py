@@ -71,8 +71,9 @@ def test_a_lower_score_is_better(tmp_path: Path) -> None:
 
 
 def test_a_caption_without_score(tmp_path: Path) -> None:
-    metric = load_given_scores(write(tmp_path, TEXT))
-    with pytest.raises(MismatchError, match=r"clip\.csv-.*image 3 .*without a score of the caption"):
+    file = write(tmp_path, TEXT)
+    metric = load_given_scores(file)
+    with pytest.raises(MismatchError, match=rf"^{file}: image 3 .*without a score of the caption"):
         evaluate(REFERENCES, {**OURS, 3: "a red bus"}, [metric])
 
 

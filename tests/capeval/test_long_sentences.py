@@ -164,7 +164,8 @@ def test_both_systems_are_compared_on_the_images_that_both_have(method: str) -> 
     note, few = compared.notes
     assert few.startswith("Only 5 images:")
     assert note.startswith("Excluded for both systems: 3 images (2, 4, 3) are not scored by SPICE or SPIDEr,")
-    assert json.loads(comparison_to_json({"all": {("a", "b"): compared}}))["notes"] == [note, few]
+    content = comparison_to_json({"all": {("a", "b"): compared}}, {"a": scored()})
+    assert json.loads(content)["notes"] == [note, few]
     assert note in repr(compared)
 
 

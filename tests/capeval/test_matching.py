@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ RULES = [
     (["a", "b"], [r"C:\x\b.png", "a.jpg"], "base names without extension"),
     ([391895, 74], [f"{COCO}000074.jpg", f"{COCO}391895.jpg"], "numbers in COCO's file names"),
     ([f"val2014/{COCO}391895.jpg", f"{COCO}000074.jpg"], [74, 391895], "numbers in COCO's file names"),
+    ([391895, 74], ["val2017/000000000074.jpg", "000000391895.jpg"], "numbers in COCO's file names"),
+    (["000000000074", f"{COCO}391895.jpg"], [391895, 74], "numbers in COCO's file names"),
 ]
 
 
@@ -55,24 +58,60 @@ def test_equal_ids_have_no_note() -> None:
     assert "matching" not in report.to_dict()
 
 
+NFC, NFD = (unicodedata.normalize(form, "café.jpg") for form in ("NFC", "NFD"))
+SAME = "two ids of the {}, {} and {}, are the same image by a rule ({})"
+EXTRA = "such as {}, {} no references (ids matched by a rule: {}); to skip {}, set extra='skip'"
+FORMS = "'cafe\\u0301.jpg' and 'café.jpg' differ only in their Unicode form; to skip it, set {}='skip'"
+BASE, TEXT = "base names of paths", "numbers equal their decimal text"
+
+
 @pytest.mark.parametrize(
-    ("known", "given"),
+    ("known", "given", "message"),
     [
-        # Two references would have the same id.
-        (["a/1.jpg", "b/1.jpg"], ["1.jpg", "2.jpg"]),
-        # Two results would have the same id.
-        ([1, 2], ["1.jpg", "1.png"]),
+        (
+            ["a/1.jpg", "b/1.jpg"],
+            ["1.jpg", "2.jpg"],
+            SAME.format("references", "'a/1.jpg'", "'b/1.jpg'", BASE),
+        ),
+        (
+            [1, 2],
+            ["1.jpg", "1.png"],
+            SAME.format("results", "'1.jpg'", "'1.png'", "base names without extension"),
+        ),
+        (
+            ["b", NFC],
+            [f"x/{NFC}", f"x/{NFD}"],
+            SAME.format("results", f"'x/{NFC}'", "'x/cafe\\u0301.jpg'", BASE),
+        ),
         # Rules are never mixed: one id is text of a number, the other is a file name.
-        ([1, 391895], ["1", f"{COCO}391895.png.jpg"]),
-        ([1, 2], ["x", "y"]),
-        ([7], ["007"]),
+        (
+            [1, 391895],
+            ["1", f"{COCO}391895.png.jpg"],
+            EXTRA.format(f"'{COCO}391895.png.jpg'", "has", TEXT, "it"),
+        ),
+        (
+            [1, 2],
+            ["1", "2", "8", "9"],
+            "2 of 4 images of the results, " + EXTRA.format("'8'", "have", TEXT, "them"),
+        ),
+        (
+            [1, 2],
+            ["1", "9"],
+            "1 of 2 images of the references, such as 2, has no result (ids matched by a rule",
+        ),
+        ([1, 2], ["x", "y"], "ids of the results such as 'x' must equal ids of the references such as 1"),
+        (
+            [1, 2],
+            ["x.jpg", "y.jpg"],
+            "such as 1; to match file names, list them with 'names' (on the command",
+        ),
+        ([7], ["007"], "ids of the results such as '007' must equal ids of the references such as 7"),
+        ([NFC, "b"], [NFC, NFD, "b"], FORMS.format("extra")),
+        ([NFC, NFD, "b"], [NFC, "b"], FORMS.format("missing")),
     ],
 )
-def test_ids_that_do_not_match(known: list[Any], given: list[Any]) -> None:
-    message = (
-        r"among the candidates but not among the references; ids of the results such as .* must equal ids"
-    )
-    with pytest.raises(MismatchError, match=message):
+def test_ids_that_do_not_match(known: list[Any], given: list[Any], message: str) -> None:
+    with pytest.raises(MismatchError, match=re.escape(message)):
         evaluate({image: ["a"] for image in known}, captions(given), "ROUGE-L")
 
 
@@ -164,9 +203,17 @@ def test_score_with_other_ids_and_parts(references: Path, tmp_path: Path) -> Non
         "rule": "listed file names",
         "example": ["photo2.jpg", 2],
         "references": 3,
-        "without_results": 2,
+        "without_results": 1,
         "without_references": 0,
+        "skipped_for_others": 1,
+        "incomplete_systems": ["a", "b"],
     }
+    whole = write(tmp_path, "whole.json", rows(dict.fromkeys((1, 2, 3), "a dog")))
+    arguments = ("score", references, whole, f"part={a}", "-m", "ROUGE-L", "--missing", "skip")
+    text = " ".join(run(*arguments).stdout.decode().split())
+    assert text.count("2 of 3 images were scored, because part has no result for the others.") == 1
+    first, _ = json.loads(run(*arguments, "-f", "json").stdout)
+    assert (first["matching"]["rule"], first["matching"]["without_results"]) == (None, 0)
     done = run("compare", references, a, b, "-m", "ROUGE-L", "--missing", "skip", "--method", "randomization")
     assert done.returncode == 0
     assert "1 of 3 images" in " ".join(done.stdout.decode().split())
@@ -179,8 +226,24 @@ def test_check_with_other_ids_and_parts(references: Path, tmp_path: Path) -> Non
     assert done.stderr.count(b"capeval: error:") == 1
     done = run("check", a, "-r", references, "--missing", "skip")
     assert done.returncode == 0
-    assert b"2 of 3 images" in done.stdout
-    assert b"numbers equal their decimal text" in done.stdout
+    assert done.stdout.decode() == (
+        f"{a} is valid: 2 captions; 2 of 3 images have a result; image ids are matched by a rule"
+        " (numbers equal their decimal text): '1' is 1\n"
+    )
+    extra = write(tmp_path, "extra.json", rows({"1": "a dog", "7": "a cat"}))
+    done = run("check", extra, "-r", references, "--missing", "skip")
+    assert b"1 of 2 images of the results, such as '7', has no references" in done.stderr
+    assert done.stderr.endswith(b"; to skip it, set --extra skip\n")
+    done = run("check", extra, "-r", references, "--missing", "skip", "--extra", "skip")
+    assert b"; 1 of 3 images has a result; 1 result has no references; image ids" in done.stdout
+
+
+def test_check_warns_about_ids_that_look_equal(tmp_path: Path) -> None:
+    done = run("check", write(tmp_path, "a.json", rows(dict.fromkeys((NFC, NFD), "a dog"))))
+    assert (done.returncode, done.stderr.decode()) == (
+        0,
+        "capeval: warning: image ids 'café.jpg' and 'cafe\\u0301.jpg' differ only in their Unicode form\n",
+    )
 
 
 def test_skipping_is_suggested_only_if_it_is_possible() -> None:

@@ -248,7 +248,7 @@ def test_a_missing_resource_is_reported_with_a_fix(
     run: Run, toys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = toys / "missing"
-    assert "Needs toy words: pip install toy" in run("metrics", "Toy")
+    assert "Needs toy words: installed" in run("metrics", "Toy")
     monkeypatch.setenv("TOY_WORDS", str(missing / "toy-words.txt"))
     done = capeval_process(toys, "score", "references.json", "good.json", "-m", "Toy,BLEU,ToyMean")
     assert done.returncode == 2

@@ -68,8 +68,15 @@ def test_lookups_by_the_names_of_pycocoevalcap() -> None:
     assert report["Bleu_4"] == report.corpus["BLEU-4"]
     assert report.per_image["ROUGE_L"] is report.per_image["ROUGE-L"]
     assert report.subsets["pets"]["Bleu_1"] == report.subsets["pets"]["BLEU-1"]
-    with pytest.raises(KeyError, match="no score 'CIDEr'; the report has BLEU-1, BLEU-2"):
+    with pytest.raises(KeyError, match="no score 'CIDEr'; there are BLEU-1, BLEU-2"):
         report["CIDEr"]
+    assert report.corpus.get("ROUGE_L") == report["ROUGE-L"]
+    assert report.corpus.get("CIDEr") is None
+    assert "Bleu_4" in report.per_image
+    assert "CIDEr" not in report.corpus
+    assert report.signatures["Bleu"] is report.signatures["BLEU"]
+    assert report.with_intervals(samples=2).intervals["ROUGE_L"].score == report["ROUGE-L"]
+    assert report.compare(report)["Bleu_4"].difference == 0
 
 
 def test_two_names_of_one_metric() -> None:

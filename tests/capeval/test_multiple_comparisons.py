@@ -182,7 +182,8 @@ def test_a_subset_is_compared_as_its_images_alone() -> None:
         }
         assert comparisons["ROUGE-L"].is_exact
         assert comparisons.notes == (
-            "Only 12 images: with fewer than 30, intervals and tests are unreliable.",
+            "Only 12 images: with fewer than 30, intervals are unreliable, and tests find only"
+            " large differences.",
         )
         means = [systems[name].per_image["ROUGE-L"][:12].mean() for name in (a, b)]
         assert [comparisons["ROUGE-L"].a, comparisons["ROUGE-L"].b] == pytest.approx(means)

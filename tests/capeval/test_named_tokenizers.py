@@ -64,9 +64,14 @@ def test_signatures_contain_the_name() -> None:
         tokenize(["a"], "chinese")
 
 
-@pytest.mark.parametrize("caption", ["一只狗在跑。", "犬が走っている。", "ネコ", "สุนัขวิ่ง"])
-def test_a_script_without_spaces_is_reported(caption: str) -> None:
-    with pytest.warns(CapevalWarning, match="sentences without spaces between words.*'zh', 'ja' or 'char'"):
+@pytest.mark.parametrize(
+    ("caption", "tokenizer"),
+    [("一只狗在跑。", "zh"), ("犬が走っている。", "ja"), ("ネコ", "ja"), ("สุนัขวิ่ง", "char")],
+)
+def test_a_script_without_spaces_is_reported(caption: str, tokenizer: str) -> None:
+    with pytest.warns(
+        CapevalWarning, match=f"sentences without spaces between words.* such as '{tokenizer}'"
+    ):
         evaluate({1: [caption], 2: [caption]}, {1: caption, 2: caption}, "BLEU")
 
 
@@ -80,11 +85,21 @@ def test_other_captions_have_no_warning(caption: str) -> None:
         evaluate(CHINESE, {1: "一", 2: "二"}, "BLEU", tokenizer="char")
 
 
+def test_metrics_for_english_warn_about_other_scripts() -> None:
+    russian = {1: "Собака бежит по траве.", 2: "A dog."}
+    with pytest.warns(CapevalWarning, match="METEOR is for English: its scores of captions such as '一"):
+        evaluate(CHINESE, {1: "一", 2: "二"}, "METEOR", tokenizer="zh")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Half of the captions are in Latin letters.
+        evaluate({image: [text] for image, text in russian.items()}, russian, "METEOR,METEOR-ru")
+
+
 def test_the_command_names_the_option(tmp_path: Path) -> None:
     for name, content in (("r.json", CHINESE), ("c.json", {1: "一只狗在跑。", 2: "两只猫。"})):
         (tmp_path / name).write_text(json.dumps(content))
     done = run("score", tmp_path / "r.json", tmp_path / "c.json", "-m", "BLEU-1")
-    assert b"--tokenizer zh" in done.stderr
+    assert done.stderr.endswith(b"choose a tokenizer for the language, such as --tokenizer zh\n")
     done = run(
         "score", tmp_path / "r.json", tmp_path / "c.json", "-m", "BLEU-1", "--tokenizer", "zh", "-f", "json"
     )

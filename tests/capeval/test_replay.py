@@ -19,8 +19,10 @@ from pycocoevalcap.rouge.rouge import Rouge as TheirRouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer as TheirTokenizer
 
 from capeval import Evaluator, Spice, Tokenizer, evaluate, tokenize
+from capeval.data import Candidates, References
 from capeval.errors import CapevalWarning, OptionError
 from capeval.report import System, create_image_table, create_score_table, to_html
+from capeval.scoring.replay import LineEnds, find_line_ends
 from capeval.tokenizers import Punctuation
 from tests.capeval.test_compat import TheirMeteor
 from tests.conformance.tokenizer import compare
@@ -203,7 +205,7 @@ def test_without_line_ends_the_scores_are_equal() -> None:
     assert report.replay.is_equal
     assert report.replay.report.corpus == report.corpus
     assert report.replay.note == (
-        "Replay of pycocoevalcap-1.2: no caption contains a line end other than \\n, such as \\r; the scores"
+        "Replay of pycocoevalcap-1.2: no caption contains a line end that shifts later captions; the scores"
         " are equal."
     )
 
@@ -213,9 +215,32 @@ def test_a_final_carriage_return_moves_nothing() -> None:
     report = evaluate(references, {5: "a dog\r", 2: "two cats"}, ["BLEU"], replay="pycocoevalcap-1.2")
     assert report.replay is not None
     assert report.replay.note == (
-        "Replay of pycocoevalcap-1.2: 1 reference and 1 candidate (image 5) contain a line end other than"
-        " \\n, such as \\r; the scores are equal."
+        "Replay of pycocoevalcap-1.2: no caption contains a line end that shifts later captions; the scores"
+        " are equal."
     )
+
+
+@NEEDS_JAVA
+@pytest.mark.parametrize(("end", "shifts"), [("\r", False), ("\n", False), ("\u2028", True), ("\r\n", True)])
+def test_final_line_ends_are_counted_if_they_shift(end: str, shifts: bool) -> None:
+    texts = {1: ["a dog runs"], 2: ["two cats"], 3: ["a man"]}
+    captions = {image: [f"{text}{end}"] for image, [text] in texts.items()}
+    tokens = TheirTokenizer().tokenize({image: [{"caption": text}] for image, [text] in captions.items()})
+    assert (tokens != texts) == shifts
+    found = find_line_ends(References(captions), Candidates(captions))
+    assert found == (LineEnds(references=3, candidates=3, example=1) if shifts else LineEnds())
+
+
+def test_notes_of_several_systems_have_their_names() -> None:
+    evaluator = Evaluator(REFERENCES, ["BLEU-1"], replay="pycocoevalcap-1.2")
+    ours = evaluator.evaluate(CANDIDATES).with_intervals(samples=10)
+    others = evaluator.evaluate({**CANDIDATES, 2: "two\rcats"})
+    grid = create_score_table([System(name="Ours", report=ours), System(name="Theirs", report=others)])
+    assert ours.replay is not None
+    assert others.replay is not None
+    expected = [f"Ours: {ours.replay.note}", f"Theirs: {others.replay.note}"]
+    notes = [note for note in grid.notes if "eplay" in note]
+    assert notes == [*expected, "Scores of a replay have no intervals."]
 
 
 def test_tags_may_span_captions_without_line_ends() -> None:
@@ -231,9 +256,10 @@ def test_such_captions_cause_one_warning() -> None:
     with pytest.warns(CapevalWarning) as found:
         evaluate(REFERENCES, candidates, ["BLEU"])
     assert [str(each.message) for each in found] == [
-        "1 reference and 2 candidates (image 5) contain a line end other than \\n, such as \\r, which is read"
-        " as a space; pycocoevalcap 1.2 gives later captions the tokens of other captions; to show its scores"
-        " too, use replay='pycocoevalcap-1.2' (on the command line: capeval score --replay pycocoevalcap-1.2)"
+        "1 reference and 2 candidates (first: image 5) contain a line end other than \\n, such as \\r, which"
+        " is read as a space; pycocoevalcap 1.2 gives later captions the tokens of other captions; to show"
+        " its scores too, use replay='pycocoevalcap-1.2' (on the command line: capeval score --replay"
+        " pycocoevalcap-1.2)"
     ]
 
 

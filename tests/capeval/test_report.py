@@ -7,6 +7,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -20,6 +21,7 @@ from capeval.report import (
     System,
     create_comparison_table,
     create_image_table,
+    create_pair_table,
     create_score_table,
     create_system_table,
     scale_table,
@@ -30,6 +32,7 @@ from capeval.report import (
     to_markdown,
 )
 from capeval.report.terminal import format_table
+from capeval.scoring.grids import replace_bold
 from capeval.scoring.multiple_comparisons import compare_systems
 from capeval.scoring.significance import bootstrap, compare
 
@@ -142,13 +145,14 @@ def test_notes_say_once_what_readers_ask() -> None:
         NOTED[0],
         f"{NOTED[1]} Papers often print scores times 100.",
         "In brackets: 95% bootstrap intervals over images (20 samples, seed 0).",
+        "With fewer than 30 images, intervals are unreliable.",
     )
-    assert to_markdown(grid).splitlines()[-4:] == [
+    assert to_markdown(grid).splitlines()[-5:] == [
         "",
         r"8 images, 2 references each (a\_b.json).",
         *grid.notes[1:],
     ]
-    assert to_latex(grid).splitlines()[-3:] == [f"% {note}" for note in grid.notes]
+    assert to_latex(grid).splitlines()[-4:] == [f"% {note}" for note in grid.notes]
     assert "COCO" not in to_csv(grid)
     page = Page(page_of([made], source="a_b.json"))
     assert all(page.text.count(note) == 1 for note in grid.notes)
@@ -296,6 +300,29 @@ def test_tables_that_stay_too_wide_are_divided() -> None:
     assert format_table(long, width=60) == format_table(long)
 
 
+def test_parts_of_a_table_repeat_shortened_names() -> None:
+    names = [f"transformer_base_with_a_long_name_seed_{number}" for number in range(3)]
+    reports = {name: system(name, GOOD).report for name in names}
+    grid = create_pair_table({"all": compare_systems(reports, all_pairs=True, samples=9)})
+    for width in (60, 80):
+        parts = [part.splitlines() for part in format_table(grid, width=width).split("\n\n")]
+        assert all(len(line) <= width for part in parts for line in part)
+        assert all(part[0].split()[:3] == ["Metric", "A", "B"] for part in parts)
+        labels = {tuple(tuple(line.split()[:3]) for line in part[2:]) for part in parts}
+        assert len(labels) == 1
+        assert len(set(*labels)) == len(grid.rows)
+    assert " tran…d_0   tran…ed_1 " in format_table(grid, width=60)
+
+
+def test_bold_scores_have_an_asterisk_in_plain_text() -> None:
+    rows = ((Cell(value="a"), Cell(value=0.5, best=True)), (Cell(value="b"), Cell(value=0.25)))
+    grid = Grid(columns=("System", "BLEU-1"), rows=rows, notes=("Bold: better at 5%.", "Other."))
+    plain = replace_bold(grid)
+    assert format_table(plain).split() == ["System", "BLEU-1", "─" * 15, "a", "0.500*", "b", "0.250"]
+    assert plain.notes == ("*: better at 5%.", "Other.")
+    assert replace_bold(replace(grid, notes=())).rows == rows
+
+
 def test_scores_times_100() -> None:
     made = [system(name, captions, **FEW) for name, captions in (("a", GOOD), ("b", BAD))]
     plain, scaled = create_score_table(made), scale_table(create_score_table(made))
@@ -308,6 +335,7 @@ def test_scores_times_100() -> None:
             assert other.best is cell.best
     assert "times 100" in plain.notes[1]
     assert scaled.notes[1].endswith("Scores are times 100.")
+    assert scale_table(create_image_table(made)).notes == ("Scores are times 100.",)
     compared = compare(made[0].report, made[1].report)
     row = scale_table(create_comparison_table(compared, "a", "b")).rows[0]
     found = compared[str(row[0].value)]

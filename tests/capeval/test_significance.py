@@ -94,7 +94,9 @@ def test_the_smallest_p_value_of_drawn_swaps() -> None:
     better, worse = hits([True] * 20), hits([False] * 20)
     found = compare(better, worse, samples=999)["ROUGE-L"]
     assert (found.p_value, found.smallest_p_value, found.is_exact) == (1 / 1000, 1 / 1000, False)
-    assert format_p_value(found) == "<0.001"
+    assert format_p_value(found) == "≤0.001"
+    assert format_p_value(replace(found, p_value=1 / 1001)) == "<0.001"
+    assert format_p_value(replace(found, p_value=1 / 101, smallest_p_value=1 / 101)) == "<0.01"
 
 
 def test_p_values_with_few_decimals() -> None:
@@ -136,7 +138,7 @@ def test_an_undefined_difference_has_no_p_value() -> None:
     found = compare(hits([True] * 3), hits([False] * 3))["ROUGE-L"]
     undefined = replace(found, a=math.nan, difference=math.nan)
     for is_exact in (True, False):
-        tested = _randomize(undefined, np.array([0.0, 1.0, math.nan]), is_exact=is_exact)
+        tested = _randomize(undefined, math.nan, np.array([0.0, 1.0, math.nan]), is_exact=is_exact)
         assert math.isnan(tested.p_value)
         assert not tested.is_significant
         assert format_p_value(tested) == "-"
@@ -145,7 +147,8 @@ def test_an_undefined_difference_has_no_p_value() -> None:
 def test_few_images_are_noted() -> None:
     few, many = hits([True] * 29), hits([True] * 30)
     assert compare(few, few).notes == (
-        "Only 29 images: with fewer than 30, intervals and tests are unreliable.",
+        "Only 29 images: with fewer than 30, intervals are unreliable, and tests find only"
+        " large differences.",
     )
     assert compare(many, many).notes == ()
 
@@ -234,6 +237,9 @@ def test_native_sums_equal_the_twin(metric: Metric, corpus: Corpus) -> None:
     def aggregate(row: twin.Row) -> float:
         return float(metric.aggregate(np.array(row))[0])
 
+    def aggregate_for_tests(row: twin.Row) -> float:
+        return float(metric.aggregate_for_tests(np.array(row))[0])
+
     values = twin.bootstrap(rows_a, aggregate, samples=50, seed=5)
     interval = bootstrap(a, samples=50, seed=5, level=0.8)[name]
     if len(rows_a) > 1:
@@ -246,7 +252,8 @@ def test_native_sums_equal_the_twin(metric: Metric, corpus: Corpus) -> None:
         # The twin would take long for all swaps.
         return
     swapped = compare(a, b, samples=50, seed=5)[name]
-    assert swapped.p_value == twin.randomization_p(rows_a, rows_b, aggregate, samples=50, seed=5)
+    expected_p = twin.randomization_p(rows_a, rows_b, aggregate_for_tests, samples=50, seed=5)
+    assert swapped.p_value == expected_p
 
 
 def test_drawn_swaps_equal_the_twin() -> None:
@@ -255,7 +262,7 @@ def test_drawn_swaps_equal_the_twin() -> None:
     rows_a, rows_b = (report.scores[0][1].statistics.tolist() for report in (a, b))
 
     def aggregate(row: twin.Row) -> float:
-        return float(metric.aggregate(np.array(row))[0])
+        return float(metric.aggregate_for_tests(np.array(row))[0])
 
     found = compare(a, b, samples=50, seed=5)["ROUGE-L"]
     assert found.p_value == twin.randomization_p(rows_a, rows_b, aggregate, samples=50, seed=5)

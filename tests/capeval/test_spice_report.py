@@ -172,7 +172,9 @@ def test_two_systems_without_a_score_are_not_compared() -> None:
     a, b = (evaluate(few, Candidates({2: text}), METRICS) for text in ("two dogs", "a red dog"))
     for method in ("bootstrap", "randomization"):
         compared = json.loads(
-            comparison_to_json({"all": {("a", "b"): compare(a, b, method=method, samples=20)}})
+            comparison_to_json(
+                {"all": {("a", "b"): compare(a, b, method=method, samples=20)}}, {"a": a, "b": b}
+            )
         )
         assert compared["metrics"]["SPICE-Color"]["p_value"] is None
         assert compared["metrics"]["SPICE-Color"]["low"] is None

@@ -368,7 +368,10 @@ def test_only_significant_differences_are_marked() -> None:
     assert any(cell.best for row in table.rows for cell in row)
     for notes in (table.notes, tables["comparisons"].notes):
         assert notes[0] == "Images: in 12, near 30, out 20, overall 62 (own partition)."
-        assert "Fewer than 30 images in in, out: intervals and tests are unreliable." in notes
+        assert (
+            "Fewer than 30 images in in, out: intervals are unreliable, and tests find only large"
+            " differences." in notes
+        )
         assert sum("exact paired randomization" in note for note in notes) == 1
         assert any("at 5%, corrected for 3 pairs of systems (Holm)." in note for note in notes)
     compared = tables["comparisons"]

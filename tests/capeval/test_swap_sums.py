@@ -16,7 +16,7 @@ from capeval.errors import MismatchError, OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import get_metric
 from capeval.scoring.comparisons import Comparison
-from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.evaluator import Evaluator, evaluate
 from capeval.scoring.multiple_comparisons import compare_systems
 from capeval.scoring.report import Report
 from capeval.scoring.resampling import draw_swaps, list_swaps
@@ -93,12 +93,12 @@ def test_stored_sums_give_the_comparison(seed: int, images: int, share: float, p
 
 def count_extreme(a: FloatArray, b: FloatArray, metric: Metric, weights: np.ndarray) -> np.ndarray:
     """Count the swaps that are as extreme as the observed difference, from the statistics of each image."""
-    scores = metric.aggregate(a.sum(axis=0)), metric.aggregate(b.sum(axis=0))
+    scores = metric.aggregate_for_tests(a.sum(axis=0)), metric.aggregate_for_tests(b.sum(axis=0))
     least = np.abs(scores[0] - scores[1]) - 1e-12 * (np.abs(scores[0]) + np.abs(scores[1]))
     extreme = np.zeros(len(metric.names), int)
     for swapped in weights.astype(bool)[:, :, None]:
         first, second = np.where(swapped, b, a).sum(axis=0), np.where(swapped, a, b).sum(axis=0)
-        extreme += np.abs(metric.aggregate(first) - metric.aggregate(second)) >= least
+        extreme += np.abs(metric.aggregate_for_tests(first) - metric.aggregate_for_tests(second)) >= least
     return extreme
 
 
@@ -189,3 +189,25 @@ def test_options_are_checked() -> None:
         sum_swaps(report, samples=0)
     with pytest.raises(OptionError, match="'images' must contain at least one image"):
         sum_swaps(report, images=[])
+
+
+def test_constants_of_bleu_are_not_compared() -> None:
+    """Without a matching 4-gram, BLEU-4 is a constant that depends on the lengths of captions."""
+    images = range(40)
+    references = {image: ["a dog runs on the grass in the park"] for image in images}
+    short = evaluate(references, dict.fromkeys(images, "a dog sits there"), "BLEU")
+    long = evaluate(
+        references, dict.fromkeys(images, "a cat is on the grass and looks at me for long"), "BLEU"
+    )
+    found = compare(short, long, samples=100)
+    assert 0 < found["BLEU-4"].a != found["BLEU-4"].b < 1e-4
+    assert found["BLEU-4"].p_value == 1
+    assert found["BLEU-1"].p_value < 0.05
+    assert (
+        difference(
+            resample(short, samples=100)["BLEU-4"],
+            resample(long, samples=100)["BLEU-4"],
+            swaps=(sum_swaps(short, samples=100)["BLEU-4"], sum_swaps(long, samples=100)["BLEU-4"]),
+        )
+        == found["BLEU-4"]
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from capeval.errors import FormatError, OptionError
 from capeval.metrics import METRICS
 from capeval.metrics.base import Metric
 from capeval.scoring.saved_reports import SavedReport, load_saved_reports
+from capeval.scoring.significance import bootstrap
 from capeval.scoring.verification import Verification, verify
 from capeval.tokenizers import TOKENIZERS
 from tests.spice_model import IS_HERE
@@ -136,6 +138,13 @@ def test_intervals_are_computed_with_their_seed() -> None:
         "interval, high",
     ]
     intervals = report.to_dict()["intervals"]
+    report = evaluate(REFERENCES, candidates, ["BLEU", "ROUGE-L"], subsets=SUBSETS)
+    high = {name: asdict(each) for name, each in bootstrap(report, samples=9, images=SUBSETS["high"]).items()}
+    for content, same in ((high, True), ({**high, "ROUGE-L": {**high["ROUGE-L"], "low": 0.0}}, False)):
+        saved = change(report, subset_intervals={"high": content})
+        verification = verify(saved, REFERENCES, candidates, subsets=SUBSETS)
+        assert verification.is_same == same
+        assert sum(score.part == "interval of subset high, low" for score in verification.scores) == 5
     changed = change(report, intervals={**intervals, "ROUGE-L": {**intervals["ROUGE-L"], "seed": 5}})
     verification = verify(changed, REFERENCES, candidates)
     assert {(score.name, score.part[:8]) for score in verification.scores if not score.is_same} == {
@@ -155,6 +164,26 @@ def test_other_captions_are_told_from_other_code() -> None:
     assert "the report was edited" in other.differences[0].text
     # A different order of the images changes nothing, and neither do the forms of the ids.
     assert verify(saved, REFERENCES, {str(image): CANDIDATES[image] for image in range(8, 0, -1)}).is_same
+
+
+def test_other_images_of_subsets_are_told_from_edits() -> None:
+    candidates = {**CANDIDATES, 3: "a dog"}
+    report = evaluate(REFERENCES, candidates, ["BLEU"], subsets=SUBSETS)
+    others = {"low": [1, 2], "high": SUBSETS["high"]}
+    verification = verify(change(report), REFERENCES, candidates, subsets=others)
+    assert (verification.is_same, kinds(verification)) == (False, ["subsets"])
+    low = report.to_dict()["subset_images"]["low"]
+    assert low["images"] == 3
+    assert verification.differences[0].text.startswith(
+        f"The images of the subset 'low' differ: 3 images (digest {low['digest']}) in the report, 2 images"
+    )
+    earlier = change(report, subset_images={})
+    assert verify(earlier, REFERENCES, candidates, subsets=SUBSETS).is_same
+    verification = verify(earlier, REFERENCES, candidates, subsets=others)
+    assert kinds(verification) == ["unknown"]
+    assert "the images of the subsets may differ (the report has no digest of them)" in (
+        verification.differences[0].text
+    )
 
 
 def test_other_references_are_described() -> None:
@@ -242,7 +271,7 @@ def test_other_files_are_refused(content: bytes, message: str) -> None:
     ("changes", "message"),
     [
         ({"metric": "Toy"}, "the report has the metric 'Toy', which is unknown here"),
-        ({"options": ["n=9", "sigma=6"]}, "'n' must be"),
+        ({"options": ["n=9", "sigma=6"]}, "the report's options of CIDEr-D: 'n' must be"),
         ({"options": ["width=2"]}, "CIDEr-D has no option 'width'"),
         ({"seed": 3}, "the report's CIDEr-D depends on random draws"),
     ],

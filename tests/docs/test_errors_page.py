@@ -26,7 +26,7 @@ def load_twice() -> object:
     return load_candidates(json.dumps(ONE * 2).encode(), name="results.json")
 
 
-def bleu(references: dict[int, list[str]], candidates: Any) -> Report:
+def bleu(references: Any, candidates: Any) -> Report:
     return evaluate(references, candidates, ["BLEU"])
 
 
@@ -37,6 +37,9 @@ def write_report() -> str:
 CASES: dict[str, Callable[[], object]] = {
     "among the references but not among the candidates": lambda: bleu({1: ["a"], 2: ["b"]}, {1: "a"}),
     "among the candidates but not among the references": lambda: bleu({1: ["a"]}, {1: "a", 2: "b"}),
+    "(ids matched by a rule": lambda: bleu({1: ["a"]}, {"1": "a", "2": "b"}),
+    "are the same image by a rule": lambda: bleu({1: ["a"]}, {"1.jpg": "a", "1.png": "b"}),
+    "differ only in their Unicode form": lambda: bleu({"\u00e9": ["a"]}, {"\u00e9": "a", "e\u0301": "b"}),
     "did you swap references and results?": lambda: bleu({1: ["a"]}, {1: ["a", "b"]}),
     "duplicate image id": load_twice,
     "must equal ids of the references": lambda: bleu({1: ["a"]}, {"x": "a"}),

@@ -40,8 +40,11 @@ def test_ids_in_another_form(user: User, files: Path, people: People, rule: str)
     table = user.read("capeval score references.json named.json -m CIDEr-D")
     assert rule in table
     assert "valid" in user.read("capeval check named.json --references references.json")
-    compared = user.read("capeval compare references.json ours.json named.json -m CIDEr-D -f json")
-    assert json.loads(compared)["metrics"]["CIDEr-D"]["difference"] == 0
+    command = "capeval compare references.json ours.json named.json -m CIDEr-D"
+    compared = json.loads(user.read(f"{command} -f json"))
+    assert compared["metrics"]["CIDEr-D"]["difference"] == 0
+    assert (compared["images"], compared["matching"]) == (100, {"named": report["matching"]})
+    assert rule in user.read(command)
 
 
 def test_unicode_forms_of_a_name(user: User, tmp_path: Path) -> None:

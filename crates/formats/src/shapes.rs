@@ -4,7 +4,7 @@ use serde::de::{Error, MapAccess, SeqAccess};
 
 use crate::error::ReadErrorKind;
 use crate::ids::{IMAGE_ID, ImageId, quoted};
-use crate::json::{Read, Reader, Shape, Skip, each_element, each_field};
+use crate::json::{Read, Reader, Segment, Shape, Skip, each_element, each_field};
 use crate::source::Source;
 
 /// An image id, by its role in the file.
@@ -47,12 +47,16 @@ impl Id {
         reader.slot = slot;
         match self {
             Id::Reference => Ok(()),
-            Id::Result if is_new => {
-                reader.entries.extend(reader.path.first());
-                Ok(())
-            }
             Id::Result => {
-                let first = reader.format_path(&[reader.entries[slot]]);
+                // The entry is an item of a list or a line; the list can be the value of a key.
+                let is_entry = |segment: &Segment| !matches!(segment, Segment::Key(_));
+                let depth = reader.path.iter().rposition(is_entry).unwrap_or_default();
+                if is_new {
+                    reader.entries.extend(reader.path.get(depth));
+                    return Ok(());
+                }
+                let first = [&reader.path[..depth], &[reader.entries[slot]]].concat();
+                let first = reader.format_path(&first);
                 Err(repeated(reader, id, &first))
             }
             Id::Listed => list_image(reader, id),

@@ -3,6 +3,7 @@
 use capeval_formats::{
     Captions, Place, Position, ReadError, ReadErrorKind as Kind, read_annotations,
     read_json_lines_references, read_json_lines_results, read_karpathy, read_results, read_results_strictly,
+    read_results_under,
 };
 
 type Reader = fn(&[u8]) -> Result<Captions, ReadError>;
@@ -358,6 +359,9 @@ fn duplicate_images() {
         r#"[{"image_id": 8, "caption": ""}, {"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]"#;
     let message = "duplicate image id 9 in entries[2].image_id (first seen in entries[1])";
     refused(&[read_results], file, Kind::DuplicateImage, message);
+    let file = r#"{"annotations": [{"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]}"#;
+    let message = "duplicate image id 9 in annotations[1].image_id (first seen in annotations[0])";
+    refused(&[|bytes| read_results_under(bytes, "annotations")], file, Kind::DuplicateImage, message);
     let file = "{\"image_id\": \"a\", \"caption\": \"\"}\n\n{\"image_id\": \"a\", \"caption\": \"\"}";
     let message = r#"duplicate image id "a" in line 3: image_id (first seen in line 1)"#;
     refused(&[read_json_lines_results], file, Kind::DuplicateImage, message);

@@ -55,6 +55,8 @@ def _open_replacement(path: Path) -> Iterator[IO[bytes]]:
     # A file can only be replaced atomically by one on the same file system.
     try:
         descriptor, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except FileNotFoundError:
+        raise _make_folder_error(path) from None
     except OSError as error:
         # The error names the file that the caller asked for, not the temporary one.
         raise OSError(error.errno, error.strerror, str(path)) from None
@@ -92,13 +94,18 @@ def check_writable(path: Path) -> None:
         return
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise _make_error(errno.ENOENT, path)
+        raise _make_folder_error(path)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _make_error(errno.EACCES, path)
 
 
 def _make_error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), str(path))
+
+
+def _make_folder_error(path: Path) -> OSError:
+    folder = path.parent if not path.is_symlink() else path.resolve().parent
+    return OSError(errno.ENOENT, f"the folder {folder} does not exist", str(path))
 
 
 def _get_mode(path: Path) -> int | None:

@@ -17,13 +17,14 @@ from capeval._internal.optional_packages import make_missing_package_error
 
 __all__ = [
     "describe_tokenizer",
-    "is_without_spaces",
+    "is_written_in_latin",
     "split_13a",
     "split_characters",
     "split_ja",
     "split_ko",
     "split_white_space",
     "split_zh",
+    "suggest_tokenizer",
 ]
 
 # The modules of the segmenter and of its dictionary, by tokenizer.
@@ -45,8 +46,13 @@ _ZH = re.compile(
     "\u3200-\u33ff\u3400-\u4db5\u4e00-\u9fbb\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9\ufe10-\ufe1f\ufe30-\ufe4f"
     "\uff00-\uffef])"
 )
-# Scripts without spaces between words, by the first word of a character's name.
-_WITHOUT_SPACES = frozenset({"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
+# The tokenizers of scripts without spaces between words, by the first word of a character's name. Kana are
+# first, since Japanese captions also contain CJK characters.
+_WITHOUT_SPACES = {
+    **dict.fromkeys(("HIRAGANA", "KATAKANA"), "ja"),
+    "CJK": "zh",
+    **dict.fromkeys(("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"), "char"),
+}
 
 
 def split_characters(caption: str) -> list[str]:
@@ -129,14 +135,31 @@ def _split_western(text: str) -> list[str]:
     return text.split()
 
 
-def is_without_spaces(captions: Iterable[str]) -> bool:
-    """Return whether most captions contain letters of a script without spaces between words."""
-    found = [_has_unspaced_letters(caption) for caption in captions]
-    return 2 * sum(found) > len(found)
+def suggest_tokenizer(captions: Iterable[str]) -> str | None:
+    """Return a tokenizer if most captions are in a script without spaces between words, else None."""
+    found = [_find_unspaced_scripts(caption) for caption in captions]
+    if 2 * sum(map(bool, found)) <= len(found):
+        return None
+    scripts = frozenset().union(*found)
+    return next(tokenizer for script, tokenizer in _WITHOUT_SPACES.items() if script in scripts)
 
 
-def _has_unspaced_letters(caption: str) -> bool:
+def is_written_in_latin(captions: Iterable[str]) -> bool:
+    """Return whether at least half of the captions have mostly Latin letters, or no letters."""
+    found = [_has_latin_letters(caption) for caption in captions]
+    return 2 * sum(found) >= len(found)
+
+
+def _has_latin_letters(caption: str) -> bool:
     if caption.isascii():
-        return False
+        return True
+    letters = [character for character in caption if character.isalpha()]
+    latin = sum(letter.isascii() or unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    return 2 * latin >= len(letters)
+
+
+def _find_unspaced_scripts(caption: str) -> set[str]:
+    if caption.isascii():
+        return set()
     letters = (character for character in caption if character.isalpha() and not character.isascii())
-    return any(unicodedata.name(letter, "").partition(" ")[0] in _WITHOUT_SPACES for letter in letters)
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters} & _WITHOUT_SPACES.keys()

@@ -41,6 +41,10 @@ class SampleScorer:
             CaptionError: A result or a reference is invalid, or there are no results.
             MismatchError: The image of a result has no references.
         """
+        if isinstance(res, Mapping):
+            raise CaptionError(
+                "'res' must be a list of mappings with 'image_id' and 'caption' (got a mapping)"
+            )
         results = [_parse_result(place, result, gts) for place, result in enumerate(res)]
         # As in the forks, each result counts as one image in document frequencies.
         references = {f"res[{place}]": gts[image] for place, (image, _) in enumerate(results)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,13 +35,30 @@ class LoadedBenchmark:
         references: The references of each image.
         subsets: The images of each subset that papers report, such as the domains of nocaps; empty if there
             are none.
-        notes: Footnotes for tables of scores, in full sentences.
+        describe: Returns footnotes for tables of scores about all subsets and their scored images.
+
+    Example:
+        >>> from capeval.datasets.benchmarks import load
+        >>> test = load("coco-karpathy-test")
+        >>> test.benchmark.name, test.subsets, test.describe_subsets(test.references)
+        ('coco-karpathy-test', {}, ())
     """
 
     benchmark: Benchmark
     references: References
     subsets: Subsets
-    notes: tuple[str, ...] = ()
+    describe: Callable[[Subsets, Subsets], tuple[str, ...]] = lambda _, __: ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Footnotes for tables of scores of all images, in full sentences."""
+        return self.describe(self.subsets, self.subsets)
+
+    def describe_subsets(self, scored: Iterable[ImageId]) -> tuple[str, ...]:
+        """Return footnotes for tables of scores of some images, in full sentences."""
+        images = set(scored)
+        some = {name: [image for image in part if image in images] for name, part in self.subsets.items()}
+        return self.describe(self.subsets, some)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +197,7 @@ class RegisteredBenchmark(Benchmark):
         read: Reads the references in files.
         options: The additional files that it accepts, as fields of `BenchmarkFiles`.
         read_subsets: Reads the subsets of the references in files.
-        describe_subsets: Returns footnotes about the subsets.
+        describe_subsets: Returns footnotes about all subsets and their scored images.
 
     Example:
         >>> from capeval.datasets.benchmarks import BENCHMARKS
@@ -193,7 +210,7 @@ class RegisteredBenchmark(Benchmark):
     read: Callable[[BenchmarkFiles], References]
     options: tuple[str, ...] = ()
     read_subsets: Callable[[BenchmarkFiles, References], Subsets] = lambda _, __: {}
-    describe_subsets: Callable[[Subsets], tuple[str, ...]] = lambda _: ()
+    describe_subsets: Callable[[Subsets, Subsets], tuple[str, ...]] = lambda _, __: ()
 
     @property
     def is_available(self) -> bool:
@@ -217,8 +234,9 @@ class RegisteredBenchmark(Benchmark):
         except (FormatError, LookupError, TypeError, AttributeError) as error:
             path = registered_files.find_file(self.name)
             raise ResourceError(f"{path} is damaged ({error}); run `{self.command}` again") from None
-        notes = self.describe_subsets(subsets)
-        return LoadedBenchmark(benchmark=self, references=references, subsets=subsets, notes=notes)
+        return LoadedBenchmark(
+            benchmark=self, references=references, subsets=subsets, describe=self.describe_subsets
+        )
 
     def register(self, files: BenchmarkFiles) -> Path:
         """Store the captions in capeval's data folder."""

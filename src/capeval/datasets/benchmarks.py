@@ -68,12 +68,15 @@ def _read_image_list(path: Path, captions: References) -> list[ImageId]:
     return list(dict.fromkeys(name if name in captions else by_stem[name] for name in listed))
 
 
-def _describe_domains(domains: Subsets) -> tuple[str, ...]:
-    """Return the footnote that names the partition of nocaps val into domains."""
-    sizes = count_domains({name: len(images) for name, images in domains.items()})
+def _describe_domains(domains: Subsets, scored: Subsets) -> tuple[str, ...]:
+    """Return the footnote with the numbers of scored images, and the partition of nocaps val into domains."""
+    sizes, counts = (count_domains({name: len(part[name]) for name in part}) for part in (domains, scored))
     names = (name.removesuffix("-domain") for name in nocaps.DOMAINS)
-    shown = ", ".join(f"{size:,} {name}" for size, name in zip(sizes, names, strict=True))
-    return (f"Domains: {shown} ({describe_partition(sizes)}).",)
+    shown = ", ".join(f"{count:,} {name}" for count, name in zip(counts, names, strict=True))
+    return (
+        f"Domains: {shown} ({describe_partition(sizes)}).",
+        "CIDEr-D of a domain uses the document frequencies of all images.",
+    )
 
 
 _coco = partial(InstalledBenchmark, references=(5, 6))

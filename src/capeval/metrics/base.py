@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
-from capeval.errors import MismatchError, UnscoredWarning
+from capeval.errors import CapevalError, MismatchError, OptionError, UnscoredWarning
 from capeval.resources.compiled_files import CompiledResource
 from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
@@ -187,6 +188,14 @@ class Metric(ABC):
         Returns:
             Scores of shape `(..., len(names))`.
         """
+
+    def aggregate_for_tests(self, statistics: FloatArray) -> FloatArray:
+        """Compute the scores that randomization tests compare; by default those of `aggregate`.
+
+        A metric that adds small constants to its counts returns 0 where these are the whole score, so that
+        tests don't find differences of the constants.
+        """
+        return self.aggregate(statistics)
 
     @property
     def input_kind(self) -> Reads:
@@ -410,6 +419,7 @@ class Prepared:
 
         Raises:
             MismatchError: The candidates were tokenized for different references.
+            OptionError: A metric of another package failed, or returned statistics of another shape.
         """
         # Words are interned as numbers, which mean different words for different references.
         if candidates.references is not self.references:
@@ -417,13 +427,34 @@ class Prepared:
                 "the candidates were tokenized for different references; tokenize them with"
                 " `prepared.references.candidates(candidates)`"
             )
-        statistics = self._kernel(candidates)
+        statistics = self._compute(candidates)
         unscored = get_unscored_warning(self.metric, statistics, candidates.image_ids)
         if unscored is not None:
             warned = _WARNED.setdefault(candidates, set())
             if str(unscored) not in warned:
                 warned.add(str(unscored))
                 warnings.warn(unscored, stacklevel=2)
+        return statistics
+
+    def _compute(self, candidates: TokenizedCandidates) -> FloatArray:
+        name = type(self.metric).__name__
+        try:
+            statistics = self._kernel(candidates)
+        except CapevalError:
+            raise
+        except Exception as error:
+            if type(self.metric).__module__.partition(".")[0] == "capeval":
+                raise
+            place = extract_tb(error.__traceback__)[-1]
+            reason = f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
+            raise OptionError(f"{name}.kernel failed: {reason}") from error
+        expected = (len(candidates), len(self.metric.statistics))
+        got = getattr(statistics, "shape", type(statistics).__name__)
+        if got != expected:
+            raise OptionError(
+                f"{name}.kernel must return an array with a row per candidate and a column per statistic, of"
+                f" shape {expected} (got {got})"
+            )
         return statistics
 
     def signature(self) -> Signature:

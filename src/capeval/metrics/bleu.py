@@ -103,6 +103,18 @@ class Bleu(Metric):
             return self._score(statistics)
         return compute_means(statistics)
 
+    def aggregate_for_tests(self, statistics: FloatArray) -> FloatArray:
+        """Compute BLEU, which is 0 if no n-gram of one of its lengths matches.
+
+        The score would otherwise be the constants of the reference, which depend on the length of captions.
+        """
+        scores = self.aggregate(statistics)
+        if self.level == "sentence":
+            return scores
+        matched = statistics[..., 2 : 2 + max(self.orders)]
+        is_matched = np.minimum.accumulate(matched, axis=-1) > 0
+        return np.where(is_matched[..., [order - 1 for order in self.orders]], scores, 0.0)
+
     def _score(self, counts: FloatArray) -> FloatArray:
         order = max(self.orders)
         length, reference_length = counts[..., 0], counts[..., 1]

@@ -89,7 +89,9 @@ class _Cider(MeanMetric):
         source = self.frequencies
         return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
 
-    def _warn_about_single_image(self, references: TokenizedReferences) -> None:
+    def _warn_about_frequencies(self, references: TokenizedReferences) -> None:
+        if isinstance(self.frequencies, DocumentFrequencies):
+            self.frequencies.warn_about_other_tokens(references)
         if self.frequency_unit is not None and len(references) == 1:
             warnings.warn(
                 f"{self.family} of one image is 0 by definition: n-grams are weighted by the number of images"
@@ -170,7 +172,7 @@ class CiderD(_Cider):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Count document frequencies and compute the references' vectors."""
-        self._warn_about_single_image(references)
+        self._warn_about_frequencies(references)
         prepared = _native.CiderReferences(
             references.native,
             self._get_native_frequencies(),
@@ -242,7 +244,7 @@ class Cider2015(_Cider):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stem the references, count document frequencies and compute vectors."""
-        self._warn_about_single_image(references)
+        self._warn_about_frequencies(references)
         prepared = _native.CiderReferences(
             references.native,
             self._get_native_frequencies(),

@@ -35,6 +35,7 @@ class GivenScores(MeanMetric):
         table: The scores by image id (as text) and caption. The caption is None for all scores if they
             belong to one system.
         source: The name of the file and a fingerprint, for signatures.
+        file: The path of the file, for messages; by default `source`.
         lower: Whether lower scores are better.
 
     Example:
@@ -50,6 +51,7 @@ class GivenScores(MeanMetric):
     columns: tuple[str, ...] = field(metadata=NOT_AN_OPTION)
     table: Mapping[tuple[str, str | None], tuple[float, ...]] = field(metadata=NOT_AN_OPTION, repr=False)
     source: str = field(metadata=NOT_AN_OPTION)
+    file: str = field(default="", metadata=NOT_AN_OPTION)
     lower: bool = False
 
     @property
@@ -98,8 +100,8 @@ class GivenScores(MeanMetric):
         missing = [image for key, image in zip(keys, images, strict=True) if key not in self.table]
         if missing:
             raise MismatchError(
-                f"{self.source}: {format_images(missing)} without a score of the caption; add a row for each"
-                " caption"
+                f"{self.file or self.source}: {format_images(missing)} without a score of the caption; add a"
+                " row for each caption"
             )
 
     def _check_one_system(
@@ -108,8 +110,8 @@ class GivenScores(MeanMetric):
         for image, caption in zip(images, captions, strict=True):
             if captions_of.setdefault(image, caption) != caption:
                 raise MismatchError(
-                    f"{self.source}: scores without a column 'caption' belong to one system, but image"
-                    f" {image} has several captions; add the column"
+                    f"{self.file or self.source}: scores without a column 'caption' belong to one system, but"
+                    f" image {image} has several captions; add the column"
                 )
 
 
@@ -154,7 +156,8 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
     import hashlib
 
     digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:8]
-    return GivenScores(columns=names, table=table, source=f"{Path(file).name}-{digest}", lower=lower)
+    source = f"{Path(file).name}-{digest}"
+    return GivenScores(columns=names, table=table, source=source, file=str(file), lower=lower)
 
 
 def _parse_score(line: int, name: str, text: str) -> float:

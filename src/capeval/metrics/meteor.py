@@ -33,7 +33,13 @@ from capeval.resources.meteor import (
     load_tables,
     open_tables,
 )
-from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
+from capeval.tokenizers import (
+    TokenizedCandidates,
+    TokenizedReferences,
+    Tokenizer,
+    tokenize,
+    warn_about_other_scripts,
+)
 
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 
@@ -89,7 +95,7 @@ _TABLES = Resource(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Meteor(Metric):
-    """Matched words, stems, synonyms and paraphrases.
+    """Matched words, stems, and English synonyms and paraphrases.
 
     The score combines precision and recall, with a penalty for fragmentation.
 
@@ -97,9 +103,10 @@ class Meteor(Metric):
     command of the COCO server; `Meteor.of_paper()` is the form in the COCO Captions paper.
 
     Args:
-        language: `en` or one of the other `LANGUAGES`. `Meteor.of_language` uses METEOR's own options for a
-            language. METEOR has synonyms and paraphrases only for English, no stems for Czech, and uses
-            English function words for every language.
+        language: One of `en`, `cs`, `da`, `de`, `es`, `fr`, `it`, `no`, `ro`, `ru`, `sv` and `tr`. A name
+            such as `METEOR-de` stands for METEOR's own options for a language. METEOR has synonyms and
+            paraphrases only for English, no stems for Czech, and uses English function words for every
+            language.
         stages: The kinds of matches to use, some of `exact`, `stem`, `synonym` and `paraphrase`.
         weights: The weight of a match in each stage, 0 to 1.
         alpha: The weight of recall relative to precision, 0 to 1.
@@ -254,6 +261,8 @@ class Meteor(Metric):
         Raises:
             ResourceError: The word tables are missing or damaged.
         """
+        if self.language == "en":
+            warn_about_other_scripts(references, "METEOR")
         prepared = _native.MeteorReferences(references.native, self.native_tables(), self.native_options())
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:

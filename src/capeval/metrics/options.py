@@ -196,5 +196,7 @@ def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str,
     for name in options:
         if name not in known:
             has = f"its options are {', '.join(known)}" if known else "it has no options"
+            if name == "frequencies":
+                has = "on the command line, --frequencies FILE sets document frequencies"
             raise OptionError(f"{metric.family} has no option {name!r}; {has}")
     return {name: known[name].parse(text) for name, text in options.items()}

@@ -217,7 +217,9 @@ def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     names = [name for metric in resolved for name in metric.names]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"'metrics' must compute different scores (got {name} twice)")
+            raise OptionError(
+                f"'metrics' must compute different scores (got {name} twice); use one run for each variant"
+            )
     return resolved
 
 

@@ -25,7 +25,7 @@ from capeval.metrics.sentences import list_candidate_sentences, list_reference_s
 from capeval.metrics.spice_parsing import DEFAULT_LIMIT, parse_captions, parse_short_captions
 from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import INSTALL_MODEL, RUN, find_model, load_model, open_model, store_in
-from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, warn_about_other_scripts
 
 if TYPE_CHECKING:
     from capeval.metrics.scene_graphs import ComparedGraphs
@@ -214,6 +214,7 @@ class Spice(Metric):
             UnscoredError: A sentence is longer than `longest`, and `require_all` is set.
             ResourceError: The model was not built yet.
         """
+        warn_about_other_scripts(references, "SPICE")
         model = self._native_model()
         groups = self._list_references(references)
         known = self._get_parses(references, list(chain.from_iterable(groups)))

@@ -112,7 +112,7 @@ class _Ruler:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         self._figure = Figure(dpi=_DOTS_PER_INCH)
-        self._renderer: RendererAgg = FigureCanvasAgg(self._figure).get_renderer()
+        self._renderer: RendererAgg = FigureCanvasAgg(self._figure).get_renderer()  # type: ignore[no-untyped-call]
 
     def measure(self, text: str, **style: Any) -> float:
         """Return the width of a text."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from capeval.report.comparison_tables import DAGGER, Pairs
 from capeval.report.tables import System
 from capeval.scoring.comparisons import Comparison, describe_test
-from capeval.scoring.grids import Grid
+from capeval.scoring.grids import BOLD, Grid
 
 __all__ = [
     "describe_differences",
@@ -33,7 +33,7 @@ def describe_marks(grid: Grid, first: str, pairs: Pairs) -> list[str]:
     if any(cell.mark for cell in cells):
         notes.append(f"{DAGGER}: differs from {first} at {level}.")
     if any(cell.best for cell in cells):
-        notes.append(f"Bold: better than all other systems at {level}.")
+        notes.append(f"{BOLD} better than all other systems at {level}.")
     return notes
 
 
@@ -50,7 +50,7 @@ def describe_differences(grid: Grid, compared: Mapping[str, Pairs], a: str = "A"
         f"Difference: {a} - {b}{intervals if any(cell.low is not None for cell in cells) else ''}.",
         f"Detectable: only larger differences are significant at {percent} with these images{before}.",
         *describe_tests(compared),
-        f"Bold: the better score, if the difference is significant at {level}."
+        f"{BOLD} the better score, if the difference is significant at {level}."
         if any(cell.best for cell in cells)
         else f"No difference is significant at {level}.",
     ]

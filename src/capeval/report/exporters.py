@@ -11,6 +11,7 @@ from capeval.formats.io.json import replace_nan
 from capeval.report.tables import System
 
 if TYPE_CHECKING:
+    from capeval.scoring.report import Report
     from capeval.scoring.significance import Comparison, Comparisons, Interval
 
 __all__ = ["comparison_to_json", "to_json"]
@@ -52,15 +53,20 @@ def _build_object(system: System, about: Mapping[str, str], *, per_image: bool) 
 
 
 def comparison_to_json(
-    compared: Mapping[str, Mapping[tuple[str, str], Comparisons]], *, benchmark: str = ""
+    compared: Mapping[str, Mapping[tuple[str, str], Comparisons]],
+    reports: Mapping[str, Report],
+    *,
+    benchmark: str = "",
 ) -> str:
     """Return the comparisons of systems.
 
     One pair without subsets is an object with the systems' names, the comparisons, and any benchmark and
-    notes. Several pairs are a list of such objects under `comparisons`.
+    notes. Several pairs are a list of such objects under `comparisons`. The whole object also has the number
+    of images, the signature of each metric, and how the images of each system's results were matched.
 
     Args:
         compared: The comparisons of pairs of systems (`compare_systems`), by the name of a subset.
+        reports: The report of each system by name.
         benchmark: The name of the benchmark; empty for none.
     """
     about = {"benchmark": benchmark} if benchmark else {}
@@ -75,7 +81,19 @@ def comparison_to_json(
         for subset, pairs in compared.items()
         for (a, b), comparisons in pairs.items()
     ]
-    return _dump_json(objects[0] if len(objects) == 1 else {"comparisons": objects}, lines=True)
+    content: dict[str, Any] = objects[0] if len(objects) == 1 else {"comparisons": objects}
+    first = next(iter(reports.values()))
+    matched = {
+        name: report.matching.to_dict()
+        for name, report in reports.items()
+        if report.matching is not None and report.matching.notes
+    }
+    content |= {
+        "images": len(first.image_ids),
+        "signatures": {name: str(signature) for name, signature in first.signatures.items()},
+        **({"matching": matched} if matched else {}),
+    }
+    return _dump_json(content, lines=True)
 
 
 def _replace_nan(made: Interval | Comparison) -> dict[str, Any]:

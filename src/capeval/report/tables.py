@@ -8,7 +8,9 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from capeval.errors import MismatchError
+from capeval.scoring.comparisons import FEW_IMAGES
 from capeval.scoring.grids import Cell, Grid, create_score_cell
+from capeval.scoring.report_contents import count_images
 
 if TYPE_CHECKING:
     from capeval.scoring.report import Replay, Report
@@ -18,6 +20,7 @@ __all__ = [
     "System",
     "create_image_table",
     "create_score_table",
+    "iter_matching_notes",
 ]
 
 
@@ -91,7 +94,7 @@ def create_score_table(
         images,
         *about,
         *others,
-        *_iter_matching_notes(systems),
+        *iter_matching_notes(systems),
         *_iter_replay_notes(systems),
         *_iter_interval_notes(systems),
         *_iter_unscored_notes(systems),
@@ -112,12 +115,16 @@ def create_score_table(
 
 def _iter_interval_notes(systems: Sequence[System]) -> Iterator[str]:
     """Yield a note that explains intervals in brackets, if the table has any."""
-    for interval in (each for system in systems for each in system.intervals.values()):
-        yield interval.note
-        return
+    for system in systems:
+        for interval in system.intervals.values():
+            yield interval.note
+            images = count_images(system.report.signatures, system.report.image_ids)
+            if images < FEW_IMAGES:
+                yield f"With fewer than {FEW_IMAGES} images, intervals are unreliable."
+            return
 
 
-def _iter_matching_notes(systems: Sequence[System]) -> Iterator[str]:
+def iter_matching_notes(systems: Sequence[System]) -> Iterator[str]:
     """Yield the notes on image ids and skipped images that differ from those of the first system."""
     first, *others = [system.report.matching for system in systems]
     known = () if first is None else first.notes

@@ -6,6 +6,7 @@ They are not drawn with Rich, because importing it takes 40 ms.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from capeval.scoring.grid_formats import escape_controls, find_number_columns, format_cell
 from capeval.scoring.grids import Cell, Grid
@@ -21,6 +22,8 @@ _GAP = 3
 _MOST_ROWS = 6
 # Tables with more rows are never divided, since the parts of a row would be far from each other.
 _MOST_DIVIDED_ROWS = 40
+# The least width to which labels are shortened.
+_SHORTEST_LABEL = 8
 
 
 def format_table(
@@ -33,7 +36,8 @@ def format_table(
         title: A line above the table.
         styled: Whether the header and the best of each column are bold, and the title italic.
         width: The width of the terminal. A wider table of a few rows is transposed if that is narrower. If it
-            is still wider, it is divided into tables with some of the columns each.
+            is still wider, it is divided into tables with some of the columns each. They repeat the labels of
+            rows, shortened if they are wide.
     """
     if width is not None and len(grid.rows) <= _MOST_ROWS and _measure_table(grid) > width:
         transposed = _transpose(grid)
@@ -72,7 +76,12 @@ def _transpose(grid: Grid) -> Grid:
 def _divide(grid: Grid, width: int) -> list[Grid]:
     """Return tables that fit a width, each with the first columns of text and at least one other."""
     widths = _measure_columns(grid)
-    labels = _count_labels(grid, widths, width)
+    if sum(widths) + _GAP * (len(widths) - 1) <= width:
+        return [grid]
+    labels = _count_labels(grid)
+    if labels > 1:
+        grid = _shorten_labels(grid, labels, width // 2)
+        widths = _measure_columns(grid)
     start = sum(widths[:labels]) + _GAP * (labels - 1)
     parts: list[list[int]] = []
     total = width + 1
@@ -93,12 +102,36 @@ def _divide(grid: Grid, width: int) -> list[Grid]:
     ]
 
 
-def _count_labels(grid: Grid, widths: Sequence[int], width: int) -> int:
-    """Return the number of columns of text at the start, which identify a row; 1 if they are wide."""
+def _count_labels(grid: Grid) -> int:
+    """Return the number of columns of text at the start, which identify a row; 1 if there are no others."""
     numbers = find_number_columns(grid)
-    labels = next((column for column in range(len(widths)) if column in numbers), 1)
-    is_narrow = sum(widths[:labels]) + _GAP * (labels - 1) <= width // 2
-    return labels if 0 < labels < len(widths) and is_narrow else 1
+    return max(1, min(numbers, default=1))
+
+
+def _shorten_labels(grid: Grid, labels: int, width: int) -> Grid:
+    """Return the table with labels that fit a width, if they stay different."""
+    widths = _measure_columns(grid)[:labels]
+    while sum(widths) + _GAP * (labels - 1) > width and max(widths) > _SHORTEST_LABEL:
+        widths[widths.index(max(widths))] -= 1
+    texts = [[format_cell(cell) for cell in row[:labels]] for row in grid.rows]
+    shortened = [[_shorten_text(*each) for each in zip(row, widths, strict=True)] for row in texts]
+    pairs = zip(zip(*texts, strict=True), zip(*shortened, strict=True), strict=True)
+    if any(len(set(after)) < len(set(before)) for before, after in pairs):
+        return grid
+    rows = (
+        (*(Cell(value=text) for text in label), *row[labels:])
+        for label, row in zip(shortened, grid.rows, strict=True)
+    )
+    return replace(grid, rows=tuple(rows))
+
+
+def _shorten_text(text: str, width: int) -> str:
+    """Return the text, cut in the middle to fit a width."""
+    shortened, kept = text, len(text)
+    while _measure_width(shortened) > width:
+        kept -= 1
+        shortened = f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+    return shortened
 
 
 def _measure_table(grid: Grid) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +19,20 @@ from capeval import _native
 from capeval._internal.atomic_write import atomic_write
 from capeval._internal.validation import checked_text, validate_flag
 from capeval.data.captions import ReferencesLike
-from capeval.errors import FormatError, FormatErrorKind, OptionError, ResourceError
+from capeval.errors import CapevalWarning, FormatError, FormatErrorKind, OptionError, ResourceError
 from capeval.resources.frequency_pickles import ORDERS, read_pickle, write_pickle
 from capeval.tokenizers import TokenizedReferences, Tokenizer, as_tokenized
 
 __all__ = ["DocumentFrequencies"]
 
 _FORMAT = "capeval document frequencies 1"
+# Small corpora and short texts say nothing about the tokens.
+_MANY_IMAGES = 1000
+_FEW_PAIRS = 20
+_LEAST_KNOWN = 0.05
+_SAMPLE = 100
+# The start of a NumPy archive.
+_ZIP = b"PK"
 
 
 class DocumentFrequencies:
@@ -34,6 +44,7 @@ class DocumentFrequencies:
     Attributes:
         name: The name of the corpus, for signatures.
         stem: Whether the words are stems.
+        tokenizer: The tokenizer of the corpus, as in signatures; empty if it is not known, as for pickles.
 
     Example:
         The word "dog" is in the references of two of three images:
@@ -61,11 +72,14 @@ class DocumentFrequencies:
         name: str,
         stem: bool = False,
         digest: str | None = None,
+        tokenizer: str = "",
     ) -> None:
         self.native = native
         self.name = name
         self.stem = stem
+        self.tokenizer = tokenizer
         self._given_digest = digest
+        self._is_compared = False
         # The file that a pickle names instead of containing the counts.
         self._path: Path | None = None
 
@@ -93,9 +107,9 @@ class DocumentFrequencies:
         """
         validate_flag("stem", stem)
         checked_text("name", name)
-        tokens = as_tokenized(references, tokenizer).native
-        native = _native.DocumentFrequencies.of_references(tokens, max(ORDERS), stem)
-        return cls(native, name=name, stem=stem)
+        tokens = as_tokenized(references, tokenizer)
+        native = _native.DocumentFrequencies.of_references(tokens.native, max(ORDERS), stem)
+        return cls(native, name=name, stem=stem, tokenizer=_describe_tokenizer(tokens.tokenizer))
 
     def __repr__(self) -> str:
         return f"DocumentFrequencies(name={self.name!r}, images={self.images:g}, stem={self.stem})"
@@ -105,7 +119,8 @@ class DocumentFrequencies:
             return _read_again, (self._path, self.digest)
         # Include a known digest: computing it takes as long as everything else.
         known = self.__dict__.get("digest")
-        return _restored, (self.native.to_parts(), self.name, self.stem, self._given_digest, known)
+        parts = self.native.to_parts()
+        return _restored, (parts, self.name, self.stem, self._given_digest, known, self.tokenizer)
 
     @property
     def images(self) -> float:
@@ -146,10 +161,11 @@ class DocumentFrequencies:
     def save(self, path: str | Path) -> None:
         """Write the frequencies to a compressed NumPy archive (.npz) for `load`.
 
-        The arrays are `about` (JSON: format, name, images, stem and, if one was given, digest), `words` (a
-        JSON list) and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
+        The arrays are `about` (JSON: format, name, images, stem, tokenizer and, if one was given, digest),
+        `words` (a JSON list) and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
         """
         about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
+        about["tokenizer"] = self.tokenizer
         if self._given_digest is not None:
             about["digest"] = self._given_digest
         arrays: dict[str, NDArray[Any]] = {
@@ -182,6 +198,13 @@ class DocumentFrequencies:
             return loaded
         path = Path(path)
         data = path.read_bytes()
+        if not data.startswith(_ZIP):
+            raise FormatError(
+                "expected document frequencies from `DocumentFrequencies.save`; load a pickle with"
+                " `DocumentFrequencies.load_pickle`",
+                kind=FormatErrorKind.NOT_FREQUENCIES,
+                path=path,
+            )
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 about = _parse_about(archive["about"])
@@ -189,7 +212,9 @@ class DocumentFrequencies:
                 orders = [_check_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             name, digest = str(about["name"]), about.get("digest")
-            return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
+            # Files of version 0.1.0 do not contain the tokenizer.
+            tokenizer = str(about.get("tokenizer", ""))
+            return cls(native, name=name, stem=bool(about["stem"]), digest=digest, tokenizer=tokenizer)
         except Exception as error:
             # A damaged archive can raise almost any exception.
             raise FormatError(
@@ -219,6 +244,50 @@ class DocumentFrequencies:
         """
         return cls(read_pickle(path, images), name=Path(path).stem)
 
+    def warn_about_other_tokens(self, references: TokenizedReferences) -> None:
+        """Warn, once, if the n-grams of references are other tokens than those that were counted.
+
+        The tokenizers are compared or, if that of the corpus is not known, the pairs of words: nearly none of
+        the references' pairs are in a corpus of other tokens, such as characters or numbers of words.
+        """
+        if self._is_compared:
+            return
+        given = _describe_tokenizer(references.tokenizer)
+        if self.tokenizer not in ("", "none") and given != "none":
+            self._is_compared = True
+            if self.tokenizer != given:
+                warnings.warn(
+                    f"the document frequencies of {self.name} were counted with the tokenizer"
+                    f" {self.tokenizer}, but the captions have {given}; use one tokenizer for both",
+                    CapevalWarning,
+                    stacklevel=5,
+                )
+        elif self.images >= _MANY_IMAGES and not self.stem:
+            self._warn_about_unknown_pairs(references)
+
+    def _warn_about_unknown_pairs(self, references: TokenizedReferences) -> None:
+        captions = references.references
+        texts = [text for image in captions.image_ids[:_SAMPLE] for text in references.texts(image)]
+        pairs = {pair for text in texts for pair in pairwise(text.split(" "))}
+        if len(pairs) < _FEW_PAIRS:
+            return
+        self._is_compared = True
+        numbers = {word: number for number, word in enumerate(self.native.words())}
+        rows, _ = self.native.of_order(2)
+        counted = rows[:, 0].astype(np.int64) * len(numbers) + rows[:, 1]
+        wanted = [
+            numbers[first] * len(numbers) + numbers[second]
+            for first, second in pairs
+            if first in numbers and second in numbers
+        ]
+        if np.isin(wanted, counted).sum() < len(pairs) * _LEAST_KNOWN:
+            warnings.warn(
+                f"the document frequencies of {self.name} contain nearly no pair of words of the references;"
+                " they may be frequencies of other tokens, such as numbers of words",
+                CapevalWarning,
+                stacklevel=6,
+            )
+
     def save_pickle(self, path: str | Path) -> None:
         """Write the frequencies to a pickle that scripts for self-critical training can read.
 
@@ -244,11 +313,16 @@ class DocumentFrequencies:
         write_pickle(path, self.counts(), self.images)
 
 
+def _describe_tokenizer(tokenizer: Tokenizer) -> str:
+    """Return the tokenizer as in signatures, without the line ends of a replay, which change no word."""
+    return str(replace(tokenizer, line_ends="space") if tokenizer.kind == "ptb" else tokenizer)
+
+
 def _restored(
-    parts: Any, name: str, stem: bool, given_digest: str | None, digest: str | None
+    parts: Any, name: str, stem: bool, given_digest: str | None, digest: str | None, tokenizer: str = ""
 ) -> DocumentFrequencies:
     native = _native.DocumentFrequencies.from_parts(*parts)
-    made = DocumentFrequencies(native, name=name, stem=stem, digest=given_digest)
+    made = DocumentFrequencies(native, name=name, stem=stem, digest=given_digest, tokenizer=tokenizer)
     if digest is not None:
         made.digest = digest
     return made

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import isnan
+from math import isclose, isnan
 from typing import Literal
 
 from capeval._internal.notebook_html import html_table
 from capeval.errors.messages import format_score
+from capeval.scoring.score_names import ScoresByName
 
 __all__ = [
     "FEW_IMAGES",
@@ -25,7 +27,9 @@ __all__ = [
 Method = Literal["bootstrap", "randomization"]
 
 FEW_IMAGES = 30
-"""With fewer images, intervals and tests are unreliable."""
+"""With fewer images, intervals are unreliable, and tests find only large differences."""
+
+_COLUMNS = ("a", "b", "a - b", "p-value")
 
 ROUNDING = 1e-12
 """Smaller differences, relative to the scores, can result from the order of summation."""
@@ -86,7 +90,7 @@ class Comparison:
         return is_significant(p_value, level=self.level)
 
 
-class Comparisons(dict[str, Comparison]):
+class Comparisons(ScoresByName[Comparison]):
     """The comparison of each score by name, displayed as a table.
 
     Attributes:
@@ -102,19 +106,22 @@ class Comparisons(dict[str, Comparison]):
         >>> list(comparisons), comparisons["ROUGE-1"].better
         (['ROUGE-1'], 'a')
         >>> comparisons
-        a - b
+        Score    a      b      a - b                       p-value
         ROUGE-1  0.833  0.500  +0.3333 [+0.0000, +0.5000]  0.5000
-        Only 3 images: with fewer than 30, intervals and tests are unreliable.
+        Only 3 images: with fewer than 30, intervals are unreliable, and tests find only large differences.
     """
 
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
+        rows = [("Score", *_COLUMNS), *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks, with one row per score."""
-        return html_table(("", "a", "b", "a - b", "p-value"), self._rows())
+        return html_table(("", *_COLUMNS), self._rows())
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
@@ -167,7 +174,10 @@ def format_p_value(comparison: Comparison, *, is_corrected: bool = False, digits
         p_value < 1 and not comparison.is_exact and comparison.p_value <= comparison.smallest_p_value
     )
     if is_smallest and p_value >= 10.0**-digits / 2:
-        return f"<{p_value:.{digits}f}".rstrip("0")
+        # Rounded up, so that the inequality holds.
+        bound = math.ceil(round(p_value * 10**digits, 6)) / 10**digits
+        sign = "≤" if isclose(p_value, bound) else "<"
+        return f"{sign}{bound:.{digits}f}".rstrip("0")
     return format_exact_p_value(p_value, digits=digits)
 
 
@@ -201,7 +211,8 @@ def describe_test(comparison: Comparison) -> str:
         >>> describe_test(compare(a, b)["ROUGE-1"])
         'p-value: exact paired randomization of the captions of each image; the smallest possible is 0.25.'
     """
-    smallest = f"the smallest possible is {comparison.smallest_p_value:.2g}."
+    digits = 3 if comparison.is_exact else 2
+    smallest = f"the smallest possible is {comparison.smallest_p_value:.{digits}g}."
     drawn = f"({comparison.samples:,} samples, seed {comparison.seed})"
     if comparison.method == "bootstrap":
         return f"p-value: paired bootstrap of the images {drawn}; {smallest}"
@@ -215,4 +226,7 @@ def warn_about_few(images: int) -> tuple[str, ...]:
     if images >= FEW_IMAGES:
         return ()
     count = "1 image" if images == 1 else f"{images:,} images"
-    return (f"Only {count}: with fewer than {FEW_IMAGES}, intervals and tests are unreliable.",)
+    return (
+        f"Only {count}: with fewer than {FEW_IMAGES}, intervals are unreliable, and tests find only large"
+        " differences.",
+    )

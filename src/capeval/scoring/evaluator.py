@@ -193,7 +193,14 @@ class Evaluator:
         subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
         report = create_report(self.references.image_ids, scores, subset_scores)
         digest = Digest(tokens.candidates)
-        report = replace(report, matching=matching, candidates_digest=digest, omitted=self._omitted)
+        ids = self.references.image_ids
+        report = replace(
+            report,
+            matching=matching,
+            candidates_digest=digest,
+            omitted=self._omitted,
+            subset_images={name: tuple(ids[row] for row in part) for name, part in rows.items()},
+        )
         line_ends = find_line_ends(self.references, tokens.candidates)
         if self._program is None or self._replayed is None:
             warn_about_line_ends(line_ends, self._tokens.tokenizer)

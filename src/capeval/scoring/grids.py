@@ -11,7 +11,12 @@ from capeval.data.scores import TIMES_100
 if TYPE_CHECKING:
     from capeval.scoring.bootstrap import Interval
 
-__all__ = ["Cell", "Grid", "create_score_cell", "remove_intervals", "scale_table"]
+__all__ = ["BOLD", "Cell", "Grid", "create_score_cell", "remove_intervals", "replace_bold", "scale_table"]
+
+BOLD = "Bold:"
+"""The start of the footnote on bold scores."""
+
+_SCALED = "Scores are times 100."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +86,9 @@ def scale_table(grid: Grid) -> Grid:
         )
         for row in grid.rows
     )
-    notes = tuple(note.replace(TIMES_100, "Scores are times 100.") for note in grid.notes)
+    notes = tuple(note.replace(TIMES_100, _SCALED) for note in grid.notes)
+    if notes == grid.notes:
+        notes = (*notes, _SCALED)
     return replace(grid, rows=rows, notes=notes)
 
 
@@ -89,6 +96,17 @@ def remove_intervals(grid: Grid) -> Grid:
     """Return a table without intervals, which is narrower."""
     rows = tuple(tuple(replace(cell, low=None, high=None) for cell in row) for row in grid.rows)
     return replace(grid, rows=rows)
+
+
+def replace_bold(grid: Grid) -> Grid:
+    """Return a table for plain text: asterisks instead of bold scores, if a footnote explains these."""
+    if not any(note.startswith(BOLD) for note in grid.notes):
+        return grid
+    rows = tuple(
+        tuple(replace(cell, mark=f"{cell.mark}*") if cell.best else cell for cell in row) for row in grid.rows
+    )
+    notes = tuple(f"*:{note.removeprefix(BOLD)}" if note.startswith(BOLD) else note for note in grid.notes)
+    return replace(grid, rows=rows, notes=notes)
 
 
 def _scale_cell(cell: Cell) -> Cell:

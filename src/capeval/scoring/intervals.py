@@ -131,7 +131,8 @@ def wilson_interval(
     z = _NORMAL.inv_cdf((1 + level) / 2) if freedom is None else compute_t_quantile((1 - level) / 2, freedom)
     center = (part + z * z / (2 * count)) / (1 + z * z / count)
     reach = z / (1 + z * z / count) * math.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
-    return max(0.0, center - reach), min(1.0, center + reach)
+    # Rounding must not exclude the share itself.
+    return max(0.0, min(part, center - reach)), min(1.0, max(part, center + reach))
 
 
 def compute_share_interval(points: FloatArray, most: FloatArray, level: float) -> tuple[float, float]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -15,7 +16,16 @@ from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
 from capeval.errors.messages import SWAPPED, describe_several_candidates, format_images, shorten
 
-__all__ = ["Matching", "Names", "Policy", "list_problems", "match_captions", "match_ids"]
+__all__ = [
+    "Matching",
+    "Names",
+    "Policy",
+    "find_equal_names",
+    "list_problems",
+    "match_captions",
+    "match_ids",
+    "show_ids",
+]
 
 Policy = Literal["error", "skip"]
 """Treatment of images that only one side has: an error, or skipping them."""
@@ -23,7 +33,11 @@ Policy = Literal["error", "skip"]
 Names = Callable[[], Mapping[ImageId, str]]
 """Function that returns the file names of images by id."""
 
-_COCO = re.compile(r"COCO_\w+_0*(\d+)", re.ASCII)
+# The names in COCO 2017 are the 12 digits only.
+_COCO = re.compile(r"(?:COCO_\w+_|(?=\d{12}\Z))0*(\d+)", re.ASCII)
+_SYSTEMS = 5
+_LONGEST = 80
+_FILE_NAME = re.compile(r"\.(?:jpe?g|png|gif|webp|bmp|tiff?)$", re.IGNORECASE)
 
 
 def _get_text(image: ImageId) -> str:
@@ -73,6 +87,10 @@ class Matching:
         without_results: The number of these images that were skipped, because they have no result.
         without_references: The number of images of the results that were skipped, because they have no
             references.
+        skipped_for_others: The number of images with a result that were skipped, because another system has
+            no result for them.
+        incomplete_systems: The names of the systems without result for some images, if several systems are
+            scored.
     """
 
     rule: str = ""
@@ -80,16 +98,21 @@ class Matching:
     references: int
     without_results: int = 0
     without_references: int = 0
+    skipped_for_others: int = 0
+    incomplete_systems: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Footnotes for tables, in full sentences; empty if ids are equal and no image was skipped."""
         notes = []
-        if self.without_results:
-            scored = self.references - self.without_results
-            notes.append(
-                f"{scored:,} of {self.references:,} images were scored, because the others have no result."
-            )
+        scored = self.references - self.without_results - self.skipped_for_others
+        if scored < self.references:
+            were = "was" if scored == 1 else "were"
+            reason = "the others have no result"
+            if self.incomplete_systems:
+                have = "has" if len(self.incomplete_systems) == 1 else "have"
+                reason = f"{_join(self.incomplete_systems)} {have} no result for the others"
+            notes.append(f"{scored:,} of {self.references:,} images {were} scored, because {reason}.")
         if self.without_references:
             one = self.without_references == 1
             skipped = (
@@ -97,9 +120,19 @@ class Matching:
             )
             notes.append(f"{self.without_references:,} {skipped} no references.")
         if self.example is not None:
-            result, reference = map(shorten, self.example)
+            result, reference = show_ids(*self.example)
             notes.append(f"Image ids were matched by a rule ({self.rule}): {result} is {reference}.")
         return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON-compatible dictionary in reports; the rule is None if ids are equal."""
+        others = {
+            "skipped_for_others": self.skipped_for_others,
+            "incomplete_systems": self.incomplete_systems,
+        }
+        known = {name: value for name, value in asdict(self).items() if name not in others}
+        added = {name: value for name, value in others.items() if value}
+        return {**known, "rule": self.rule or None, **added}
 
 
 def match_captions(
@@ -114,9 +147,9 @@ def match_captions(
 
     Image ids are equated by the first of these rules that gives references to all results: equal ids; numbers
     and their decimal text; Unicode normalization (NFC); base names of paths; base names without extension;
-    numbers in COCO's file names; listed file names, with or without extension. A rule must map the ids of
-    each side to different ids, and applies to all ids. If images are skipped, the first rule is used that
-    gives references to some results.
+    numbers in COCO's file names, such as `COCO_val2014_000000391895.jpg` or `000000391895.jpg`; listed file
+    names, with or without extension. A rule must map the ids of each side to different ids, and applies to
+    all ids. If images are skipped, the first rule is used that gives references to some results.
 
     Args:
         references: The references.
@@ -153,12 +186,11 @@ def match_captions(
         if not np.array_equal(positions, np.arange(len(references))):
             candidates = Candidates.from_native(candidates.native.select(positions.tolist()))
         return references, candidates, Matching(references=len(references))
+    names = None if names is None else cache(names)
     rule, renamed, example = _rename(references, candidates, extra, names)
-    if problems := _list_problems(references, renamed, missing, extra):
+    if problems := _list_problems(references, candidates, renamed, missing, extra, names):
         raise MismatchError("; ".join(problems))
     common = [image for image in references.image_ids if image in renamed]
-    if not common:
-        raise MismatchError("no image of the results has references" + _compare_ids(references, candidates))
     matching = Matching(
         rule=rule,
         example=example,
@@ -191,8 +223,9 @@ def list_problems(
         >>> list_problems(references, Candidates({1: "A dog."}))
         ["image 2 is among the references but not among the candidates; to skip it, set missing='skip' ..."]
     """
+    names = None if names is None else cache(names)
     _, renamed, _ = _rename(references, candidates, extra, names)
-    return _list_problems(references, renamed, missing, extra, can_skip=can_skip)
+    return _list_problems(references, candidates, renamed, missing, extra, names, can_skip=can_skip)
 
 
 def _rename(
@@ -236,29 +269,35 @@ def match_ids(
     """
     if ids := _map_ids(results, results, {image: image for image in references}, extra):
         return "", ids
-    for rule, get_key in _RULES.items():
-        by_key: dict[ImageId, ImageId] = {get_key(image): image for image in references}
-        keys: list[ImageId] = [get_key(image) for image in results]
-        if len(by_key) < len(references) or len(set(keys)) < len(keys):
+    for rule, known, given in _iter_keys(references, results, names):
+        by_key = {key: image for image, key in known.items()}
+        if len(by_key) < len(known) or len(set(given.values())) < len(given):
             continue
-        if ids := _map_ids(results, keys, by_key, extra):
-            return rule, ids
-    listed = names() if names is not None else {}
-    images = [image for image in references if image in listed]
-    for rule, get_key in _NAME_RULES.items():
-        by_name: dict[ImageId, ImageId] = {get_key(listed[image]): image for image in images}
-        keys = [get_key(image) for image in results]
-        if len(by_name) < len(images) or len(set(keys)) < len(keys):
-            continue
-        if ids := _map_ids(results, keys, by_name, extra):
+        if ids := _map_ids(results, [given[image] for image in results], by_key, extra):
             return rule, ids
     return "", {}
+
+
+def _iter_keys(
+    references: Sequence[ImageId], results: Sequence[ImageId], names: Names | None
+) -> Iterator[tuple[str, dict[ImageId, str], dict[ImageId, str]]]:
+    """Yield each rule with the keys of the references' ids and of the results' ids."""
+    for rule, get_key in _RULES.items():
+        yield (
+            rule,
+            {image: get_key(image) for image in references},
+            {image: get_key(image) for image in results},
+        )
+    listed = names() if names is not None else {}
+    for rule, get_key in _NAME_RULES.items():
+        known = {image: get_key(listed[image]) for image in references if image in listed}
+        yield rule, known, {image: get_key(image) for image in results}
 
 
 def _map_ids(
     results: Sequence[ImageId],
     keys: Sequence[ImageId],
-    by_key: Mapping[ImageId, ImageId],
+    by_key: Mapping[Any, ImageId],
     extra: Policy,
 ) -> dict[ImageId, ImageId]:
     """Return the references' id of each id in the results; empty if some have none and are not skipped."""
@@ -266,34 +305,90 @@ def _map_ids(
     return ids if extra == "skip" or len(ids) == len(results) else {}
 
 
+def find_equal_names(images: Iterable[ImageId]) -> tuple[str, str] | None:
+    """Return two ids that differ only in their Unicode form; None if there are none."""
+    names = {image: _normalize(image) for image in images if isinstance(image, str) and not image.isascii()}
+    return _find_same(names)
+
+
+def show_ids(first: ImageId, second: ImageId) -> tuple[str, str]:
+    """Return two ids for a message, with escapes if they differ only in their Unicode form."""
+    if first == second or find_equal_names((first, second)) is None:
+        return shorten(first), shorten(second)
+    return _show_form(first), _show_form(second)
+
+
+def _show_form(image: ImageId) -> str:
+    """Return an id for a message, with escapes unless it is in the form NFC."""
+    # Cut before the escapes, so that the text stays short.
+    return shorten(image) if image == _normalize(image) else ascii(str(image)[:_LONGEST])
+
+
 def _list_problems(
+    references: References,
+    candidates: Candidates,
+    renamed: Candidates,
+    missing: Policy,
+    extra: Policy,
+    names: Names | None,
+    *,
+    can_skip: bool = True,
+) -> list[str]:
+    """Return the errors; `renamed` are the candidates with the ids of the references if a rule applies."""
+    problems = []
+    several = np.flatnonzero(renamed.counts > 1)
+    if several.size:
+        image = renamed.image_ids[several[0]]
+        swapped = references.counts.max() == 1 and renamed.counts.min() > 1
+        message = describe_several_candidates(image, len(renamed[image]))
+        problems.append(message + (f"; {SWAPPED}" if swapped else ""))
+    known = renamed.native.positions_in(references.native) >= 0
+    if not known.any():
+        return [*problems, *_list_unmatched(references, candidates, missing, extra, names, can_skip=can_skip)]
+    unknown = np.flatnonzero(~known)
+    if unknown.size and extra == "error":
+        images = [renamed.image_ids[position] for position in unknown.tolist()]
+        fix = _describe_forms(images, references) + (_suggest_skipping("extra", images) if can_skip else "")
+        problems.append(f"{format_images(images)} among the candidates but not among the references{fix}")
+    without = np.flatnonzero(references.native.positions_in(renamed.native) < 0)
+    if without.size and missing == "error":
+        images = [references.image_ids[position] for position in without.tolist()]
+        fix = _describe_forms(images, renamed) + (_suggest_skipping("missing", images) if can_skip else "")
+        problems.append(f"{format_images(images)} among the references but not among the candidates{fix}")
+    return problems
+
+
+def _list_unmatched(
     references: References,
     candidates: Candidates,
     missing: Policy,
     extra: Policy,
+    names: Names | None,
     *,
-    can_skip: bool = True,
+    can_skip: bool,
 ) -> list[str]:
+    """Return the errors if no rule gives references to all results, and no id is equal."""
+    given, known = candidates.image_ids, references.image_ids
+    rule, ids = match_ids(known, given, extra="skip", names=names)
+    if not ids:
+        fix = _describe_same(known, given, names) or _compare_ids(known, given, names)
+        if extra == "skip":
+            return [f"no image of the results has references{fix}"]
+        return [f"{format_images(given)} among the candidates but not among the references{fix}"]
+    matched = set(ids.values())
+    sides = [("results", "references", "extra", given, [image for image in given if image not in ids])]
+    if missing == "error":
+        without = [image for image in known if image not in matched]
+        sides.append(("references", "result", "missing", known, without))
     problems = []
-    several = np.flatnonzero(candidates.counts > 1)
-    if several.size:
-        image = candidates.image_ids[several[0]]
-        swapped = references.counts.max() == 1 and candidates.counts.min() > 1
-        message = describe_several_candidates(image, len(candidates[image]))
-        problems.append(message + (f"; {SWAPPED}" if swapped else ""))
-    known = candidates.native.positions_in(references.native) >= 0
-    unknown = np.flatnonzero(~known)
-    if unknown.size and extra == "error":
-        images = [candidates.image_ids[position] for position in unknown.tolist()]
-        fix = _compare_ids(references, candidates)
-        if known.any():
-            fix = _suggest_skipping("extra", images) if can_skip else ""
-        problems.append(f"{format_images(images)} among the candidates but not among the references{fix}")
-    without = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
-    if without.size and missing == "error" and known.any():
-        images = [references.image_ids[position] for position in without.tolist()]
-        fix = _suggest_skipping("missing", images) if can_skip else ""
-        problems.append(f"{format_images(images)} among the references but not among the candidates{fix}")
+    for side, other, option, images, left in sides:
+        if left:
+            have = "has" if len(left) == 1 else "have"
+            fix = _suggest_skipping(option, left) if can_skip else ""
+            problems.append(
+                f"{len(left):,} of {len(images):,} images of the {side}, such as {shorten(left[0])}, {have}"
+                f" no {other} (ids matched by a rule: {rule}){fix}"
+            )
     return problems
 
 
@@ -303,7 +398,52 @@ def _suggest_skipping(option: str, images: Sequence[ImageId]) -> str:
     return f"; to skip {them}, set {option}='skip' (on the command line: --{option} skip)"
 
 
-def _compare_ids(references: References, candidates: Candidates) -> str:
+def _describe_forms(images: Iterable[ImageId], others: Iterable[ImageId]) -> str:
+    """Return the end of a message about an id that differs only in its Unicode form from one of others."""
+    texts = [image for image in images if isinstance(image, str) and not image.isascii()]
+    if not texts:
+        return ""
+    known = {_normalize(image): image for image in others if isinstance(image, str)}
+    for image in texts:
+        if _normalize(image) in known:
+            first, second = show_ids(image, known[_normalize(image)])
+            return f"; {first} and {second} differ only in their Unicode form"
+    return ""
+
+
+def _describe_same(known: Sequence[ImageId], given: Sequence[ImageId], names: Names | None) -> str:
+    """Return the end of a message about two ids that a rule maps to the same image."""
+    for rule, keys, given_keys in _iter_keys(known, given, names):
+        if set(keys.values()).isdisjoint(given_keys.values()):
+            continue
+        for side, found in (("results", given_keys), ("references", keys)):
+            if same := _find_same(found):
+                first, second = show_ids(*same)
+                return f"; two ids of the {side}, {first} and {second}, are the same image by a rule ({rule})"
+    return ""
+
+
+def _find_same(keys: Mapping[Any, str]) -> tuple[Any, Any] | None:
+    """Return the first two ids with the same key."""
+    seen: dict[str, Any] = {}
+    for image, key in keys.items():
+        if key in seen:
+            return seen[key], image
+        seen[key] = image
+    return None
+
+
+def _compare_ids(known: Sequence[ImageId], given: Sequence[ImageId], names: Names | None) -> str:
     """Return an id of each side, as the end of a message about ids without a common one."""
-    result, reference = shorten(candidates.image_ids[0]), shorten(references.image_ids[0])
-    return f"; ids of the results such as {result} must equal ids of the references such as {reference}"
+    result, reference = show_ids(given[0], known[0])
+    text = f"; ids of the results such as {result} must equal ids of the references such as {reference}"
+    if not (names and names()) and any(_FILE_NAME.search(str(image)) for image in (given[0], known[0])):
+        text += "; to match file names, list them with 'names' (on the command line: --image-info FILE)"
+    return text
+
+
+def _join(names: Sequence[str]) -> str:
+    first = names[:_SYSTEMS]
+    last = first[-1] if len(first) == len(names) else f"{len(names) - _SYSTEMS:,} more"
+    others = first[:-1] if len(first) == len(names) else first
+    return f"{', '.join(others)} and {last}" if others else last

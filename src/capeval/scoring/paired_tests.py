@@ -18,7 +18,7 @@ from capeval.scoring.bootstrap import BootstrapScore, SystemScores, check_resamp
 from capeval.scoring.comparisons import ROUNDING, Comparison, Comparisons, Method, warn_about_few
 from capeval.scoring.intervals import compute_interval, correct_p_value, drop_nan
 from capeval.scoring.resampling import Draws, score_corpus, score_resamples
-from capeval.scoring.swap_sums import SwapSums, create_swap_sums, score_swaps
+from capeval.scoring.swap_sums import SwapSums, create_swap_sums, score_swaps, score_totals
 
 __all__ = ["PairedTests", "difference"]
 
@@ -89,10 +89,10 @@ class PairedTests:
         if self._method == "randomization":
             swapped = _remember(self._swapped, (first, second), pair, self._sum_swaps)
             for metric, *sums in zip(pair.metrics, *swapped, strict=True):
-                differences = score_swaps(*sums)
+                differences, observed = score_swaps(*sums), score_totals(*sums).tolist()
                 for i, name in enumerate(metric.names):
                     comparisons[name] = _randomize(
-                        comparisons[name], differences[:, i], is_exact=sums[0].is_exact
+                        comparisons[name], observed[i], differences[:, i], is_exact=sums[0].is_exact
                     )
         return comparisons
 
@@ -227,8 +227,8 @@ def difference(
         high=high,
         p_value=p_value,
         smallest_p_value=smallest,
-        # A larger difference would move the interval away from 0.
-        detectable=nan if smallest > 1 - level else max(found - low, high - found),
+        # The interval of a larger difference in this direction would not contain 0.
+        detectable=nan if smallest > 1 - level else found - low if found >= 0 else high - found,
         method="bootstrap",
         level=level,
         samples=len(first),
@@ -241,7 +241,8 @@ def difference(
     if a.name not in names:
         raise MismatchError(f"sums of swaps must be of the score (got {a.name} and {names[0]})")
     column = names.index(a.name)
-    return _randomize(comparison, score_swaps(*swaps)[:, column], is_exact=swaps[0].is_exact)
+    observed = float(score_totals(*swaps)[column])
+    return _randomize(comparison, observed, score_swaps(*swaps)[:, column], is_exact=swaps[0].is_exact)
 
 
 def _check_pair(a: SystemScores, b: SystemScores) -> None:
@@ -299,19 +300,22 @@ def _compute_bootstrap_p(differences: FloatArray, rounding: float) -> float:
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
-def _randomize(comparison: Comparison, differences: FloatArray, *, is_exact: bool) -> Comparison:
+def _randomize(
+    comparison: Comparison, observed: float, differences: FloatArray, *, is_exact: bool
+) -> Comparison:
     """Return the comparison with the p-value of the randomization test.
 
     Args:
         comparison: The comparison by bootstrap.
+        observed: The difference without a swap.
         differences: The difference after each swap.
         is_exact: Whether these are all swaps, including the identity.
     """
     differences = np.abs(drop_nan(differences))
-    if not differences.size or isnan(comparison.difference):
+    if not differences.size or isnan(observed):
         return replace(comparison, p_value=nan, smallest_p_value=nan, detectable=nan, method="randomization")
     rounding = ROUNDING * (abs(comparison.a) + abs(comparison.b))
-    extreme = int((differences >= abs(comparison.difference) - rounding).sum())
+    extreme = int((differences >= abs(observed) - rounding).sum())
     # All swaps include the observed difference and its opposite; drawn swaps are joined by the observed one.
     added, fewest = (0, 2) if is_exact else (1, 0)
     total = len(differences) + added

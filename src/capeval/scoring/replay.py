@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ __all__ = [
     "check_replay",
     "describe_replay",
     "find_line_ends",
+    "shifts_later_captions",
     "warn_about_line_ends",
 ]
 
@@ -30,6 +32,8 @@ Program = Literal["pycocoevalcap-1.2"]
 """The programs with a replay."""
 
 _LINE_END = "a line end other than \\n, such as \\r"
+# `\r` at the end of a caption and the `\n` after it are one line end, which shifts nothing.
+_SHIFTING = re.compile("[\x0b\x0c\u2028\u2029]|\r(?!\\Z)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +43,7 @@ class LineEnds:
     Attributes:
         references: The number of these references.
         candidates: The number of these candidates.
-        example: The image of one of them; None if there are none.
+        example: The image of the first of them; None if there are none.
     """
 
     references: int = 0
@@ -52,9 +56,10 @@ class LineEnds:
         sides = {"reference": self.references, "candidate": self.candidates}
         counts = [f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in sides.items() if count]
         if self.example is None:
-            return f"no caption contains {_LINE_END}"
-        verb = "contains" if self.references + self.candidates == 1 else "contain"
-        return f"{' and '.join(counts)} (image {shorten(self.example)}) {verb} {_LINE_END}"
+            return "no caption contains a line end that shifts later captions"
+        is_single = self.references + self.candidates == 1
+        example = f"{'' if is_single else 'first: '}image {shorten(self.example)}"
+        return f"{' and '.join(counts)} ({example}) {'contains' if is_single else 'contain'} {_LINE_END}"
 
 
 def describe_replay(program: Program, line_ends: LineEnds, *, is_equal: bool) -> str:
@@ -89,19 +94,26 @@ def check_replay(program: str, tokenizer: Tokenizer) -> Program:
 
 
 def find_line_ends(references: References | None, candidates: Candidates) -> LineEnds:
-    r"""Find the captions that contain a line end other than `\n`."""
+    r"""Find the captions with a line end that shifts later ones: all except `\n`, and `\r` at the end."""
     found = [_find(captions) for captions in (references, candidates) if captions is not None]
     example = next((image for _, image in found if image is not None), None)
     count = found[0][0] if references is not None else 0
     return LineEnds(references=count, candidates=found[-1][0], example=example)
 
 
+def shifts_later_captions(text: str) -> bool:
+    """Return whether a caption has a line end that shifts later captions in pycocoevalcap 1.2."""
+    return _SHIFTING.search(text) is not None
+
+
 def _find(captions: References | Candidates) -> tuple[int, ImageId | None]:
     rows = captions.native.line_ends()
-    if not rows.size:
-        return 0, None
-    position = int(np.searchsorted(np.cumsum(captions.counts), rows[0], side="right"))
-    return len(rows), captions.image_ids[position]
+    ends = np.cumsum(captions.counts)
+    images = np.searchsorted(ends, rows, side="right")
+    # Counted from the end of the image's captions, so that the position is negative.
+    positions = zip(images.tolist(), (rows - ends[images]).tolist(), strict=True)
+    found = [image for image, place in positions if shifts_later_captions(captions.native.of(image)[place])]
+    return len(found), captions.image_ids[found[0]] if found else None
 
 
 def warn_about_line_ends(line_ends: LineEnds, tokenizer: Tokenizer) -> None:

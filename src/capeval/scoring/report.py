@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +22,8 @@ from capeval.scoring.grid_formats import to_latex, to_markdown
 from capeval.scoring.grids import Grid, scale_table
 from capeval.scoring.matching import Matching
 from capeval.scoring.replay import LineEnds, Program, describe_replay
+from capeval.scoring.score_names import ScoresByName
+from capeval.scoring.subset_images import SubsetImages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +56,7 @@ class Report:
         omitted: The default metrics that were left out, each with the command that installs its data.
         candidates_digest: A fingerprint of the candidates and their images; None if unknown, as for shards.
         replay: The scores that the reference implementation computes, with `evaluate(..., replay=...)`.
+        subset_images: The images of each subset.
 
     Example:
         >>> from capeval import evaluate
@@ -80,6 +83,7 @@ class Report:
     omitted: Mapping[str, str] = field(default_factory=dict)
     candidates_digest: Digest | None = None
     replay: Replay | None = None
+    subset_images: Mapping[str, tuple[ImageId, ...]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> float:
         """Return a corpus score, as `corpus` does."""
@@ -116,21 +120,22 @@ class Report:
             name for metric, _ in self.scores if not metric.higher_is_better for name in metric.names
         )
 
-    def notes(self, source: str = "", *, unscored: bool = True) -> tuple[str, ...]:
+    def notes(self, source: str = "", *, unscored: bool = True, replay: bool = True) -> tuple[str, ...]:
         """Return footnotes for tables: the references used, and the meaning of the scores.
 
         Args:
             source: A name for the references, such as the name of their file.
             unscored: Whether to include the notes about unscored images.
+            replay: Whether to include the note about the replay.
         """
-        signature = next(iter(self.signatures.values()))
+        signatures = list(self.signatures.values())
         metrics = [metric for metric, _ in self.scores]
         return (
-            report_contents.describe_references(signature, source),
-            *report_contents.describe_settings(signature, metrics),
+            report_contents.describe_references(signatures[0], source),
+            *report_contents.describe_settings(signatures, metrics),
             *(self.matching.notes if self.matching is not None else ()),
-            report_contents.describe_scores(metrics),
-            *((self.replay.note,) if self.replay is not None else ()),
+            *report_contents.describe_scores(metrics),
+            *((self.replay.note,) if replay and self.replay is not None else ()),
             *(f"{note}." for note in describe_omitted(self.omitted)),
             *(self.unscored_notes() if unscored else ()),
         )
@@ -162,7 +167,8 @@ class Report:
         # Imported lazily, since scoring needs no resamples.
         from capeval.scoring.significance import bootstrap
 
-        return replace(self, intervals=bootstrap(self, samples=samples, level=level, seed=seed))
+        intervals = bootstrap(self, samples=samples, level=level, seed=seed)
+        return replace(self, intervals=ScoresByName(intervals))
 
     def compare(
         self,
@@ -172,6 +178,7 @@ class Report:
         samples: int = 1000,
         level: float = 0.95,
         seed: int = 0,
+        images: Iterable[ImageId] | None = None,
     ) -> Comparisons:
         """Test if this system and another differ (`capeval.scoring.significance.compare`).
 
@@ -181,14 +188,16 @@ class Report:
             samples: The number of resamples.
             level: The confidence level of the intervals, between 0 and 1.
             seed: The seed of the resamples; the same seed gives the same numbers.
+            images: The images to compare, such as a subset; all by default.
 
         Raises:
-            MismatchError: The two reports differ in images, references, metrics or options.
+            MismatchError: The two reports differ in images, references, metrics or options, or have no scores
+                for one of the images.
             OptionError: An option has an invalid value.
         """
         from capeval.scoring.significance import compare
 
-        return compare(self, other, method=method, samples=samples, level=level, seed=seed)
+        return compare(self, other, method=method, samples=samples, level=level, seed=seed, images=images)
 
     def cite(self) -> str:
         """Return BibTeX of capeval and of the papers of the report's metrics.
@@ -212,10 +221,14 @@ class Report:
         images = report_contents.count_images(self.signatures, self.image_ids)
         report: dict[str, Any] = {"images": images, "metrics": report_contents.replace_all_nan(self.corpus)}
         if self.matching is not None and self.matching.notes:
-            report["matching"] = asdict(self.matching)
+            report["matching"] = self.matching.to_dict()
         if self.subsets:
             report["subsets"] = {
                 name: report_contents.replace_all_nan(scores) for name, scores in self.subsets.items()
+            }
+        if self.subset_images:
+            report["subset_images"] = {
+                name: asdict(SubsetImages.of(images)) for name, images in self.subset_images.items()
             }
         if self.intervals:
             report["intervals"] = report_contents.intervals_to_dict(self.intervals)
@@ -383,14 +396,12 @@ def create_report(
     }
     return Report(
         image_ids=image_ids,
-        corpus=report_contents.ScoresByName(
-            {name: score for _, part in scores for name, score in part.corpus.items()}
-        ),
-        per_image=report_contents.ScoresByName(
+        corpus=ScoresByName({name: score for _, part in scores for name, score in part.corpus.items()}),
+        per_image=ScoresByName(
             {name: values for _, part in scores for name, values in part.per_image.items()}
         ),
-        subsets={name: report_contents.ScoresByName(values) for name, values in (subsets or {}).items()},
-        signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
+        subsets={name: ScoresByName(values) for name, values in (subsets or {}).items()},
+        signatures=ScoresByName({key: part.signature for key, (_, part) in zip(keys, scores, strict=True)}),
         scores=scores,
         unscored={key: each for key, each in unscored.items() if each is not None},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from capeval.data.captions import ImageId
 from capeval.data.scores import TIMES_100, FloatArray, Signature
@@ -12,14 +12,12 @@ from capeval.errors import UnscoredWarning
 from capeval.formats.io.json import replace_nan
 from capeval.metrics.base import Metric
 from capeval.metrics.options import describe_options
-from capeval.metrics.registry import normalize_score
 from capeval.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from capeval.scoring.bootstrap import Interval
 
 __all__ = [
-    "ScoresByName",
     "count_images",
     "describe_references",
     "describe_scores",
@@ -30,19 +28,6 @@ __all__ = [
     "signatures_to_dict",
     "unscored_to_dict",
 ]
-
-
-_Value = TypeVar("_Value")
-
-
-class ScoresByName(dict[str, _Value]):
-    """Values by the name of the score, also found by other spellings and by the names of pycocoevalcap."""
-
-    def __missing__(self, name: str) -> _Value:
-        spelling = normalize_score(name, self)
-        if spelling not in self:
-            raise KeyError(f"no score {name!r}; the report has {', '.join(self)}")
-        return self[spelling]
 
 
 def count_images(signatures: Mapping[str, Signature], image_ids: Sequence[ImageId]) -> int:
@@ -60,20 +45,24 @@ def describe_references(signature: Signature, source: str) -> str:
     return f"{images}, {references} each{named}."
 
 
-def describe_scores(metrics: Sequence[Metric]) -> str:
-    """Return the footnote on the names and the scale of scores in papers."""
+def describe_scores(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """Return the footnote on the names and the scale of scores in papers, if a metric has papers."""
     # The notes are about the default options.
     notes = dict.fromkeys(each.note for each in metrics if each.note and not describe_options(each))
-    return " ".join([*notes, TIMES_100])
+    scale = [TIMES_100] if any(each.citations for each in metrics) else []
+    return tuple(filter(None, [" ".join([*notes, *scale])]))
 
 
-def describe_settings(signature: Signature, metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """Return the footnotes on options and tokenizers that papers don't use."""
+def describe_settings(signatures: Sequence[Signature], metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """Return the footnotes on options, document frequencies and tokenizers that papers don't use."""
     notes = []
     if options := dict.fromkeys(each for each in map(describe_options, metrics) if each):
         notes.append(f"Not the default options: {', '.join(options)}.")
-    if not signature.tokenizer.startswith(str(Tokenizer())):
-        notes.append(f"Tokenizer: {signature.tokenizer}.")
+    sources = dict.fromkeys(each.document_frequencies for each in signatures)
+    if others := [each for each in sources if each not in (None, "references", "uniform")]:
+        notes.append(f"Document frequencies: {', '.join(map(str, others))}.")
+    if not signatures[0].tokenizer.startswith(str(Tokenizer())):
+        notes.append(f"Tokenizer: {signatures[0].tokenizer}.")
     return tuple(notes)
 
 

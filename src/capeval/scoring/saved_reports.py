@@ -26,6 +26,7 @@ from capeval.metrics.base import Metric
 from capeval.metrics.options import list_metric_options, parse_options
 from capeval.metrics.registry import CLASSES
 from capeval.scoring.significance import Interval
+from capeval.scoring.subset_images import SubsetImages
 from capeval.tokenizers import TOKENIZERS, Tokenizer
 
 __all__ = ["SavedReport", "SavedSignature", "load_saved_reports"]
@@ -38,7 +39,7 @@ _TEXTS = Field(
 _COUNT = Field("an integer", lambda value: type(value) is int)
 _SCORE = Field("a number or null", lambda value: value is None or type(value) in (int, float))
 # Parts of reports that are not read.
-_UNCOMPARED = {"replay": "Scores of the replay", "subset_intervals": "Intervals of subsets"}
+_UNCOMPARED = {"replay": "Scores of the replay"}
 # Fields of tokenizers that are not options of the default one.
 _NOT_OF_PTB = ("kind", "function", "name", "batched")
 # Fields of signatures that can be null, or missing in reports of earlier versions.
@@ -113,7 +114,10 @@ class SavedSignature:
                 " provides it"
             )
         options = dict(option.partition("=")[::2] for option in self.options)
-        metric = classes[0](**_parse_saved_options(classes[0], options))
+        try:
+            metric = classes[0](**_parse_saved_options(classes[0], options))
+        except OptionError as error:
+            raise OptionError(f"the report's options of {self.metric}: {error}") from None
         if self.document_frequencies in (None, metric.document_frequencies):
             return metric
         return _restore_frequencies(metric, str(self.document_frequencies))
@@ -165,6 +169,9 @@ class SavedReport:
         signatures: The signature of each metric, by the metric's key.
         subsets: The scores of each subset of the images, by subset and name.
         intervals: The bootstrap interval of each score, by name.
+        subset_images: The number and a fingerprint of each subset's images; empty in reports of earlier
+            versions.
+        subset_intervals: The bootstrap intervals of each subset's scores, by subset and name.
         per_image: The scores of each image by name; empty if they were not saved.
         candidates_digest: The fingerprint of the candidates; None in reports of earlier versions and shards.
         resources: The fingerprint of each resource that the metrics used, by its name.
@@ -172,6 +179,8 @@ class SavedReport:
         uncompared: Parts of the report that are not read, such as the scores of a replay.
         skips_missing: Whether images without candidate were skipped.
         skips_extra: Whether candidates without references were skipped.
+        incomplete_systems: The names of the systems without result for some of the images that were skipped,
+            if several systems were scored.
 
     Example:
         >>> from capeval import evaluate
@@ -188,6 +197,8 @@ class SavedReport:
     signatures: Mapping[str, SavedSignature]
     subsets: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    subset_images: Mapping[str, SubsetImages] = field(default_factory=dict)
+    subset_intervals: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     per_image: Mapping[ImageId, Mapping[str, float]] = field(default_factory=dict)
     candidates_digest: str | None = None
     resources: Mapping[str, str] = field(default_factory=dict)
@@ -195,6 +206,7 @@ class SavedReport:
     uncompared: tuple[str, ...] = ()
     skips_missing: bool = False
     skips_extra: bool = False
+    incomplete_systems: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, content: object, entry: str = "report") -> Self:
@@ -217,7 +229,11 @@ class SavedReport:
             )
         check_row(row, entry, {"signatures": _OBJECT, "images": _COUNT})
         matching = _get_object(row, "matching", entry)
-        subsets, intervals = (_get_object(row, name, entry) for name in ("subsets", "intervals"))
+        subsets, subset_images, subset_intervals = (
+            _get_object(row, name, entry) for name in ("subsets", "subset_images", "subset_intervals")
+        )
+        if "incomplete_systems" in matching:
+            check_row(matching, f"{entry}.matching", {"incomplete_systems": _TEXTS})
         return cls(
             system=str(row.get("system", "")),
             images=row["images"],
@@ -229,16 +245,23 @@ class SavedReport:
             subsets={
                 name: _read_scores(each, f"{entry}.subsets[{name!r}]") for name, each in subsets.items()
             },
-            intervals={
-                name: _read_interval(each, f"{entry}.intervals[{name!r}]") for name, each in intervals.items()
+            intervals=_read_intervals(_get_object(row, "intervals", entry), f"{entry}.intervals"),
+            subset_images={
+                name: _read_subset_images(each, f"{entry}.subset_images[{name!r}]")
+                for name, each in subset_images.items()
+            },
+            subset_intervals={
+                name: _read_intervals(each, f"{entry}.subset_intervals[{name!r}]")
+                for name, each in subset_intervals.items()
             },
             per_image=dict(_iter_images(row)),
             candidates_digest=_get_digest(row, entry),
             resources=_get_object(row, "resources", entry),
             benchmark=str(row.get("benchmark", "")),
             uncompared=tuple(text for name, text in _UNCOMPARED.items() if row.get(name)),
-            skips_missing=bool(matching.get("without_results")),
+            skips_missing=bool(matching.get("without_results") or matching.get("skipped_for_others")),
             skips_extra=bool(matching.get("without_references")),
+            incomplete_systems=tuple(matching.get("incomplete_systems", ())),
         )
 
     def restore_metrics(self) -> tuple[Metric, ...]:
@@ -315,6 +338,17 @@ def _read_scores(content: object, entry: str) -> dict[str, float]:
         raise_type_error(entry, _OBJECT.expected, content)
     check_row(content, entry, dict.fromkeys(content, _SCORE))
     return {name: nan if value is None else float(value) for name, value in content.items()}
+
+
+def _read_intervals(content: object, entry: str) -> dict[str, Interval]:
+    if not isinstance(content, dict):
+        raise_type_error(entry, _OBJECT.expected, content)
+    return {name: _read_interval(each, f"{entry}[{name!r}]") for name, each in content.items()}
+
+
+def _read_subset_images(content: object, entry: str) -> SubsetImages:
+    row = check_row(content, entry, {"images": _COUNT, "digest": TEXT})
+    return SubsetImages(images=row["images"], digest=row["digest"])
 
 
 def _read_interval(content: object, entry: str) -> Interval:

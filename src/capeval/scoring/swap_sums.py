@@ -17,7 +17,7 @@ from capeval.errors import MismatchError
 from capeval.metrics.base import Metric
 from capeval.scoring.resampling import MOST_EXACT, Draws, list_swaps, sum_statistics
 
-__all__ = ["SwapSums", "create_swap_sums", "score_swaps"]
+__all__ = ["SwapSums", "create_swap_sums", "score_swaps", "score_totals"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,5 +91,13 @@ def score_swaps(first: SwapSums, second: SwapSums) -> FloatArray:
         moved = np.concatenate([swaps @ moved for swaps in list_swaps(first.images)])
     # Aggregated by the metric of the first: both metrics have the same names.
     metric = first.metric
-    differences: FloatArray = metric.aggregate(first.total + moved) - metric.aggregate(second.total - moved)
+    score = metric.aggregate_for_tests
+    differences: FloatArray = score(first.total + moved) - score(second.total - moved)
     return differences
+
+
+def score_totals(first: SwapSums, second: SwapSums) -> FloatArray:
+    """Return the difference of two systems without a swap, for each score."""
+    score = first.metric.aggregate_for_tests
+    difference: FloatArray = score(first.total) - score(second.total)
+    return difference

@@ -19,6 +19,7 @@ from capeval.scoring.matching import match_captions
 from capeval.scoring.report import Report
 from capeval.scoring.saved_reports import SavedReport, SavedSignature
 from capeval.scoring.significance import Interval, bootstrap
+from capeval.scoring.subset_images import SubsetImages
 from capeval.tokenizers import Tokenizer
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
     "verify",
 ]
 
-Kind = Literal["version", "options", "references", "captions", "resources", "images", "unknown"]
+Kind = Literal["version", "options", "references", "captions", "subsets", "resources", "images", "unknown"]
 """Kinds of differences between a report and its verification."""
 
 
@@ -42,16 +43,24 @@ class VerifiedScore:
 
     Attributes:
         name: The name of the score.
-        part: The part of the report: empty for a corpus score, the name of a subset, or the end of an
-            interval.
+        subset: The name of the subset; empty for a score of all images.
+        end: The end of the score's interval, `low` or `high`; empty for the score.
         saved: The score in the report; NaN if it has no value, None if the report does not contain it.
         recomputed: The score computed again; None if the metrics have no such score.
     """
 
     name: str
-    part: str = ""
+    subset: str = ""
+    end: Literal["", "low", "high"] = ""
     saved: float | None
     recomputed: float | None
+
+    @property
+    def part(self) -> str:
+        """The part of the report, such as `subset near` or `interval, low`; empty for a corpus score."""
+        if self.end:
+            return f"interval{f' of subset {self.subset}' if self.subset else ''}, {self.end}"
+        return f"subset {self.subset}" if self.subset else ""
 
     @property
     def is_same(self) -> bool:
@@ -66,8 +75,8 @@ class ReportDifference:
     """A difference between the inputs of a report and of its verification.
 
     Attributes:
-        kind: The input: `version`, `options`, `references`, `captions`, `resources` or `images`; `unknown` if
-            the scores differ and no input does.
+        kind: The input: `version`, `options`, `references`, `captions`, `subsets`, `resources` or `images`;
+            `unknown` if the scores differ and no input does.
         text: The difference, in one sentence.
     """
 
@@ -231,11 +240,13 @@ def compare_with_saved(saved: SavedReport, report: Report) -> Verification:
         *_compare_versions(saved),
         *_compare_options(saved, report),
         *_compare_captions(saved, report),
+        *_compare_subsets(saved, report),
         *_compare_resources(saved, report),
     )
     notes = _list_notes(saved, report)
     if not differences and (different or not all(score.is_same for score in scores)):
-        differences = (_describe_unknown(saved),)
+        only_subsets = not different and all(score.is_same or score.subset for score in scores)
+        differences = (_describe_unknown(saved, only_subsets=only_subsets),)
     return Verification(
         system=saved.system,
         scores=scores,
@@ -259,28 +270,39 @@ def _iter_scores(saved: SavedReport, report: Report, new_names: Mapping[str, str
     yield from _pair_scores(saved.metrics, report.corpus, new_names)
     for name, subset in saved.subsets.items():
         if name in report.subsets:
-            yield from _pair_scores(subset, report.subsets[name], new_names, f"subset {name}")
+            yield from _pair_scores(subset, report.subsets[name], new_names, name)
+    yield from _pair_intervals(saved.intervals, report, new_names)
+    for name, intervals in saved.subset_intervals.items():
+        if name in report.subset_images:
+            yield from _pair_intervals(intervals, report, new_names, name)
+
+
+def _pair_intervals(
+    intervals: Mapping[str, Interval], report: Report, new_names: Mapping[str, str], subset: str = ""
+) -> Iterator[VerifiedScore]:
+    images = report.subset_images[subset] if subset else None
     computed: dict[tuple[int, float, int], Mapping[str, Interval]] = {}
-    for name, interval in saved.intervals.items():
+    for name, interval in intervals.items():
         settings = (interval.samples, interval.level, interval.seed)
         if settings not in computed:
             samples, level, seed = settings
-            computed[settings] = bootstrap(report, samples=samples, level=level, seed=seed)
+            computed[settings] = bootstrap(report, samples=samples, level=level, seed=seed, images=images)
         again = computed[settings].get(new_names.get(name, name))
-        for end in ("low", "high"):
+        ends: tuple[Literal["low", "high"], ...] = ("low", "high")
+        for end in ends:
             recomputed = None if again is None else getattr(again, end)
             yield VerifiedScore(
-                name=name, part=f"interval, {end}", saved=getattr(interval, end), recomputed=recomputed
+                name=name, subset=subset, end=end, saved=getattr(interval, end), recomputed=recomputed
             )
 
 
 def _pair_scores(
-    saved: Mapping[str, float], scores: Mapping[str, float], new_names: Mapping[str, str], part: str = ""
+    saved: Mapping[str, float], scores: Mapping[str, float], new_names: Mapping[str, str], subset: str = ""
 ) -> Iterator[VerifiedScore]:
     old_names = {new: old for old, new in new_names.items()}
     computed = {old_names.get(name, name): score for name, score in scores.items()}
     for name in dict.fromkeys((*saved, *computed)):
-        yield VerifiedScore(name=name, part=part, saved=saved.get(name), recomputed=computed.get(name))
+        yield VerifiedScore(name=name, subset=subset, saved=saved.get(name), recomputed=computed.get(name))
 
 
 def _iter_different_images(
@@ -351,6 +373,14 @@ def _describe_references(signature: SavedSignature | Signature) -> str:
     return f"{images} with {references} each (digest {signature.digest})"
 
 
+def _compare_subsets(saved: SavedReport, report: Report) -> Iterator[ReportDifference]:
+    for name, images in report.subset_images.items():
+        theirs, ours = saved.subset_images.get(name), SubsetImages.of(images)
+        if theirs is not None and theirs != ours:
+            text = f"The images of the subset {name!r} differ: {theirs} in the report, {ours} here."
+            yield ReportDifference(kind="subsets", text=text)
+
+
 def _compare_resources(saved: SavedReport, report: Report) -> Iterator[ReportDifference]:
     found = find_fingerprints([metric for metric, _ in report.scores])
     for name, fingerprint in saved.resources.items():
@@ -359,9 +389,14 @@ def _compare_resources(saved: SavedReport, report: Report) -> Iterator[ReportDif
             yield ReportDifference(kind="resources", text=text)
 
 
-def _describe_unknown(saved: SavedReport) -> ReportDifference:
+def _describe_unknown(saved: SavedReport, *, only_subsets: bool) -> ReportDifference:
     equal = "Version, options, references and resources are equal"
-    if saved.candidates_digest is None:
+    if only_subsets and not saved.subset_images:
+        text = (
+            f"{equal}, and so are the scores of all images: the images of the subsets may differ (the report"
+            " has no digest of them), or the report was edited."
+        )
+    elif saved.candidates_digest is None:
         text = f"{equal}, so the captions probably differ (the report has no digest of them)."
     else:
         text = f"{equal}, and so are the captions: the report was edited, or its machine rounds differently."

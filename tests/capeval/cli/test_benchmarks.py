@@ -115,6 +115,18 @@ def test_compare_check_and_browse_accept_benchmarks(shell: Shell, results: tuple
     assert "COCO, Karpathy test split" in (shell.folder / "page.html").read_text()
 
 
+def test_a_reference_file_is_not_a_result_of_a_benchmark(shell: Shell, results: tuple[Path, Path]) -> None:
+    annotations = [{"image_id": 391895, "caption": "a man"}, {"image_id": 391895, "caption": "a road"}]
+    (shell.folder / "refs.json").write_text(json.dumps({"annotations": annotations}))
+    message = shell.fail("score", "-t", "coco-karpathy-test", "refs.json", results[0])
+    assert "refs.json: duplicate image id 391895 in annotations[1].image_id" in message
+    hint = "; the file has the format of references; with --benchmark, give only result files\n"
+    assert message.endswith(hint)
+    results = json.loads(results[0].read_text())
+    (shell.folder / "other.json").write_text(json.dumps([*results, {"image_id": 1}]))
+    assert "format of references" not in shell.fail("score", "-t", "coco-karpathy-test", "other.json")
+
+
 def test_parts_of_a_benchmark(shell: Shell) -> None:
     captions = coco.load_captions("val2014")
     part = captions.select(captions.image_ids[:20])
@@ -190,6 +202,16 @@ def test_captions_are_registered_once(shell: Shell) -> None:
     (shell.folder / "results.json").write_text(json.dumps(candidates))
     table = shell.read("score", "-t", "flickr8k-test", "results.json", "-m", "BLEU-4")
     assert "1,000 images, 5 references each (Flickr8k, Karpathy test split)." in table
+    lines = [f"{number}.jpg#{caption}\tA dog.\n" for number in range(1001) for caption in range(5)]
+    (shell.folder / "Flickr8k.token.txt").write_text("".join(lines))
+    (shell.folder / "test.txt").write_text("".join(f"{number}.jpg\n" for number in range(1000)))
+    text = shell.read("data", "add", "flickr8k-test", "Flickr8k.token.txt", "--image-list", "test.txt")
+    assert (
+        "\nThe images are those in test.txt, which was not checked: scores are comparable only with" in text
+    )
+    assert text.endswith(
+        f"The captions replaced the earlier ones in {shell.folder}/data/flickr8k-test.json.gz\n"
+    )
     assert shell.read("data", "remove", "flickr8k-test").endswith("flickr8k-test.json.gz was deleted\n")
     assert "flickr8k-test: capeval data add" in shell.read("data", "list")
 
@@ -210,6 +232,7 @@ def test_domains_of_nocaps_are_scored_with_intervals(shell: Shell) -> None:
     (shell.folder / "results.json").write_text(json.dumps(candidates[:1000]))
     lines = shell.read(*arguments, "--missing", "skip").splitlines()
     assert [line.split()[1] for line in lines[2:5]] == ["overall", "in-domain", "near-domain"]
+    assert "Domains: 648 in, 352 near, 0 out (partition of nocaps.org)." in lines
     per_image = shell.read(*arguments, "--missing", "skip", "--per-image").splitlines()
     assert per_image[0].split() == ["System", "image_id", "CIDEr-D"]
 

@@ -27,6 +27,8 @@ from capeval.cli.commands.metrics import _describe
 from capeval.cli.toolkit.output import name_systems
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
+from capeval.metrics.base import Resource
+from capeval.metrics.meteor import LANGUAGES
 from capeval.metrics.registry import get_metric
 from tests.waiting import PATIENCE, wait_until
 
@@ -201,7 +203,8 @@ def test_outputs_are_whole_or_not_there(files: Path) -> None:
     (files / "b.json").write_text("[")
     paths = files / "references.json", files / "a.json"
     refusal("score", *paths, files / "b.json", "-o", files / "out.json")
-    assert "none/out.json: No such file" in refusal("score", *paths, "-o", files / "none" / "out.json")
+    message = refusal("score", *paths, "-o", files / "none" / "out.json")
+    assert f"none/out.json: the folder {files / 'none'} does not exist" in message
     assert f"{files}: Is a directory" in refusal("score", *paths, "-o", files)
     assert sorted(files.iterdir()) == before
 
@@ -209,7 +212,8 @@ def test_outputs_are_whole_or_not_there(files: Path) -> None:
 def test_outputs_are_checked_before_any_work(files: Path) -> None:
     paths = files / "references.json", files / "a.json"
     before = {path: path.read_bytes() for path in files.iterdir()}
-    assert "No such file" in refusal("score", *paths, "--report", files / "r.html", "-o", files / "no" / "y")
+    message = refusal("score", *paths, "--report", files / "r.html", "-o", files / "no" / "y")
+    assert f"no/y: the folder {files / 'no'} does not exist" in message
     both = files / "both"
     assert "another result is written to it" in refusal("score", *paths, "--report", both, "-o", both)
     (files / "link.json").symlink_to(files / "a.json")
@@ -363,7 +367,9 @@ def test_compare_several_systems(files: Path) -> None:
     (files / "c.json").write_text(json.dumps(third))
     paths = [files / f"{name}.json" for name in ("references", "a", "b", "c")]
     options = ("-m", "ROUGE-L,CIDEr-D", "--samples", "50")
-    warning = "Only 6 images: with fewer than 30, intervals and tests are unreliable."
+    warning = (
+        "Only 6 images: with fewer than 30, intervals are unreliable, and tests find only large differences."
+    )
     done = run("compare", *paths, *options, "-f", "csv")
     assert (done.returncode, done.stderr.decode()) == (0, f"capeval: warning: {warning}\n")
     table = output("compare", *paths, *options)
@@ -505,6 +511,16 @@ def test_systems_can_be_named(files: Path) -> None:
     scored = json.loads(output("score", references, "x=y.json", "lr=1/z.json", "-f", "json", cwd=files))
     assert [each["system"] for each in scored] == ["x=y", "z"]
     assert "no=file.json: No such file" in refusal("score", references, files / "no=file.json")
+    # A name can also have one.
+    arguments = ("Ours (λ=0.5)=a.json", "Ours=x=y.json", "b.json=c=-")
+    with contextlib.chdir(files):
+        assert name_systems([Path(argument) for argument in arguments]) == {
+            "Ours (λ=0.5)": Path("a.json"),
+            "Ours": Path("x=y.json"),
+            "b.json=c": Path("-"),
+        }
+    message = refusal("score", references, "Ours (λ=0.5)=missing.json", cwd=files)
+    assert "the file is 0.5)=missing.json or missing.json, which doesn't exist" in message
 
 
 def test_tables_without_intervals(files: Path) -> None:
@@ -513,7 +529,7 @@ def test_tables_without_intervals(files: Path) -> None:
     for layout in ("pairs", "systems"):
         table = output("compare", *paths, *options, "--layout", layout)
         assert "[" not in table
-        assert "interval" not in table.replace("intervals and tests are unreliable", "")
+        assert "interval" not in table.replace("intervals are unreliable", "")
     assert "Difference: a - b.\n" in output("compare", *paths, *options)
 
 
@@ -730,3 +746,30 @@ def test_a_metric_is_described() -> None:
     assert all(len(line) <= 80 for line in output("metrics").splitlines())
     assert [each["name"] for each in json.loads(output("metrics", "bleu4", "-f", "json"))] == ["BLEU-4"]
     assert "unknown metric 'CIDErE'; did you mean 'CIDEr-D'?" in refusal("metrics", "CIDErE")
+    text = output("metrics", "CIDEr-D(sigma=3)")
+    assert "Options, such as CIDEr-D(n=4):\n" in text
+    assert "  sigma=3\n" in text
+
+
+def test_a_metric_of_another_language_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = _describe("METEOR-fr", get_metric("METEOR-fr"))
+    assert text.startswith("METEOR-fr: Matched words, stems, and English synonyms and paraphrases.\n")
+    assert all(f"`{language}`" in text for language in LANGUAGES)
+    assert "LANGUAGES" not in text
+    for is_available, shown in ((True, "installed"), (False, 'pip install "capeval[meteor]"')):
+        monkeypatch.setattr(Resource, "is_available", is_available)
+        assert f"Needs METEOR's word tables: {shown}\n" in _describe("METEOR", get_metric("METEOR"))
+
+
+def test_ids_of_subsets_are_matched_as_those_of_results(tmp_path: Path) -> None:
+    captions = {"0.jpg": ["a dog"], "1.jpg": ["two cats"]}
+    (tmp_path / "references.json").write_text(json.dumps(captions))
+    results = [{"image_id": place, "caption": text} for place, text in enumerate(["a dog", "a cat"])]
+    (tmp_path / "a.json").write_text(json.dumps(results))
+    (tmp_path / "subsets.json").write_text(json.dumps({"dogs": [0], "cats": [1]}))
+    paths = [tmp_path / "references.json", tmp_path / "a.json"]
+    shown = output("score", *paths, "-m", "BLEU-1", "--subset", tmp_path / "subsets.json", "-f", "json")
+    assert json.loads(shown)["subsets"]["dogs"]["BLEU-1"] == pytest.approx(1)
+    (tmp_path / "subsets.json").write_text(json.dumps({"dogs": [7]}))
+    message = refusal("score", *paths, "--subset", tmp_path / "subsets.json")
+    assert "subset 'dogs': image 7 is not among the references" in message

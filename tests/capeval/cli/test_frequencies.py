@@ -49,6 +49,8 @@ def test_saved_counts_are_read(files: Path) -> None:
     counts.save(files / "five.npz")
     options = ("--frequencies", files / "five.npz")
     assert scores(files, "-m", "CIDEr-D", *options) == {"CIDEr-D": in_python(counts)}
+    shown = output("score", files / "references.json", files / "results.json", "-m", "CIDEr-D", *options)
+    assert f"Document frequencies: five:{counts.digest}." in shown
     message = refusal(
         "score", files / "references.json", files / "results.json", "-m", "CIDEr-2015", *options
     )

@@ -64,6 +64,19 @@ def test_score(files: Path) -> None:
     assert report["signatures"]["Repetition"]["options"] == ["longest=1"]
 
 
+def test_the_scale_of_papers_is_noted_for_metrics_of_papers() -> None:
+    files = ("references.json", "a.json", "--metrics")
+    assert "Papers" not in output("score", *files, "repetition:Repetition,clip.csv")
+    assert "Papers often print" in output("score", *files, "repetition:Repetition,ROUGE-L")
+
+
+def test_own_metrics_are_described() -> None:
+    text = output("metrics", "repetition:Repetition(longest=2)")
+    assert text.startswith("repetition:Repetition(longest=2): Share of repeated words.\n")
+    assert "Options, such as repetition:Repetition(longest=2):\n  longest=2\n      Only count words" in text
+    assert "has no metric class Other" in refusal("metrics", "repetition:Other")
+
+
 def test_the_lower_score_is_bold(files: Path) -> None:
     arguments = ("references.json", "a.json", "b.json", "--format", "latex", "--metrics")
     shown = output("score", *arguments, "repetition:Repetition,clip.csv")
@@ -93,3 +106,27 @@ def test_compare(files: Path) -> None:
 )
 def test_errors(files: Path, metric: str, message: str) -> None:
     assert message in refusal("score", "references.json", "a.json", "--metrics", metric)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error"),
+    [
+        (
+            "words[1:]",
+            "Repetition.kernel must return an array with a row per candidate and a column per statistic, of"
+            " shape (2, 2) (got (1, 2))",
+        ),
+        ("[]", "(got (0,))"),
+        (
+            "words / 0",
+            "Repetition.kernel failed: TypeError: unsupported operand type(s) for /: 'list' and 'int' (",
+        ),
+    ],
+)
+def test_a_failing_kernel_is_named(files: Path, kernel: str, error: str) -> None:
+    module = files / f"failing_{abs(hash(kernel))}.py"
+    module.write_text(MODULE.replace("for each in words]", f"for each in {kernel}]"))
+    message = refusal("score", "references.json", "a.json", "-m", f"{module.stem}:Repetition")
+    assert error in message
+    if "failed" in error:
+        assert f"{module}, line 21)" in message

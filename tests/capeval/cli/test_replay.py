@@ -85,7 +85,9 @@ def test_a_line_on_standard_error_names_the_option(tmp_path: Path) -> None:
     assert done.returncode == 0
     text = done.stderr.decode()
     assert text.count("\n") == 1
-    assert text.startswith("capeval: warning: 1 reference and 1 candidate (image 7) contain a line end")
+    assert text.startswith(
+        "capeval: warning: 1 reference and 1 candidate (first: image 7) contain a line end"
+    )
     assert "--replay pycocoevalcap-1.2" in text
     assert run("score", *write(tmp_path, ("\n", " ")), "-m", "BLEU").stderr == b""
 
@@ -106,7 +108,7 @@ def test_tables_show_both_rows_and_the_reason(tmp_path: Path) -> None:
 
 def test_without_line_ends_the_note_says_that_scores_are_equal(tmp_path: Path) -> None:
     text = output("score", *write(tmp_path, (" ", "\n")), "-m", "BLEU", *REPLAY)
-    assert "no caption contains a line end other than \\n, such as \\r; the scores are equal." in " ".join(
+    assert "no caption contains a line end that shifts later captions; the scores are equal." in " ".join(
         text.split()
     )
 
@@ -118,7 +120,7 @@ def test_check_mentions_such_captions(tmp_path: Path) -> None:
     )
     assert f"; 1 candidate (image 300) contains {note}" in output("check", results)
     text = output("check", results, "--references", references)
-    assert f"; 1 reference and 1 candidate (image 7) contain {note}" in text
+    assert f"; 1 reference and 1 candidate (first: image 7) contain {note}" in text
     assert "line end" not in output("check", write(tmp_path, ("\n", " "))[1])
 
 

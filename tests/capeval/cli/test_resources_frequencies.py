@@ -73,6 +73,10 @@ def test_the_training_split_of_coco_is_counted(files: Path) -> None:
     assert DocumentFrequencies.load_pickle(files / "train.p").images == 113_287
 
 
+def test_a_benchmark_is_counted() -> None:
+    assert output(*COMMAND, "coco-karpathy-val", "val.npz").startswith("val.npz: 5,000 images, ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -80,10 +84,11 @@ def test_the_training_split_of_coco_is_counted(files: Path) -> None:
             ("references.json", "pets.json"),
             "OUTPUT must be an .npz file, or a pickle such as train.p (got pets.json)",
         ),
-        (("references.json", "none/pets.p"), "none/pets.p: No such file or directory"),
+        (("references.json", "none/pets.p"), "none/pets.p: the folder none does not exist"),
         (("none.json", "pets.p"), "none.json: No such file or directory"),
         (("references.json", "references.p", "--split", "train"), "'split' requires a file with splits"),
         (("dataset_coco.json", "pets.p", "--tokenized"), "select one or more with"),
+        (("coco-karpathy-val", "pets.p", "--tokenized"), "can't be combined with coco-karpathy-val"),
         (("coco-karpathy-train", "pets.p", "--split", "val"), "can't be combined with coco-karpathy-train"),
         (
             ("references.json", "pets.p", "--end-token", "the end"),

@@ -105,7 +105,7 @@ def test_pascal_shows_both_kinds_of_judgment(pascal: Path) -> None:
     assert "ties by people (pairwise)" in shown
     assert "Ties (half): a metric's tie counts as half correct." in shown
     assert "In brackets: 95% Fisher intervals over systems." not in shown
-    assert "With fewer than 4 systems, coefficients have no intervals or tests." in shown
+    assert "With fewer than 4 systems (5 for tau and accuracy), coefficients have no intervals." in shown
     assert (pascal / "out" / "wins.svg").exists()
 
 

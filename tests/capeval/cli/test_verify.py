@@ -71,8 +71,9 @@ def test_all_systems_of_a_report(files: Path) -> None:
     code, text = verify(*given, "--results", "b.json", "--results", "a.json")
     assert code == 0
     assert [line for line in text.splitlines() if line.startswith("Same")] == [
-        "Same digits for b (b.json): yes (25 scores)",
-        "Same digits for a (a.json): yes (25 scores)",
+        f"Same digits for {name} ({name}.json): yes (5 scores, 10 scores of subsets, 5 intervals, 10"
+        " intervals of subsets)"
+        for name in "ba"
     ]
     (files / "c.json").write_text(json.dumps(A))
     (files / "d.json").write_text(json.dumps(A))
@@ -82,10 +83,42 @@ def test_all_systems_of_a_report(files: Path) -> None:
     assert "must be repeated for each of the 2 systems of the report, a, b (got 1: c)" in message
     done = run("verify", "report.json", "-r", "references.json", "--results", "a.json")
     text = done.stdout.decode()
-    assert (done.returncode, text.splitlines()[0]) == (1, "Same digits for a (a.json): yes (15 scores)")
+    assert (done.returncode, text.splitlines()[0]) == (
+        1,
+        "Same digits for a (a.json): yes (5 scores, 5 intervals)",
+    )
     warning = b"capeval: warning: not verified, since there are no results: b\n"
     assert done.stderr == warning
-    assert "Scores of the subsets 'near', 'far' were not compared; pass the subsets" in text
+    assert (
+        "Scores of the subsets 'near', 'far' were not compared; pass the subsets with --subset FILE." in text
+    )
+
+
+def test_a_missing_file_is_the_first_reason(files: Path) -> None:
+    (files / "b.json").write_text(json.dumps(B[:4]))
+    scoring = ["-m", "ROUGE-L", "--missing", "skip", "-f", "json", "-o", "report.json"]
+    output("score", "references.json", "a.json", "b.json", *scoring)
+    given = ["report.json", "-r", "references.json", "--results"]
+    assert verify(*given, "a.json", "--results", "b.json")[0] == 0
+    done = run("verify", *given, "a.json")
+    assert done.returncode == 1
+    assert (
+        done.stdout.decode().splitlines()[1].startswith("- The results of b are missing here, and the report")
+    )
+    # Earlier versions did not write the names.
+    report = json.loads((files / "report.json").read_text())
+    report[0]["matching"] = {"without_results": 2}
+    (files / "report.json").write_text(json.dumps(report))
+    assert b"- The results of b are missing here" in run("verify", *given, "a.json").stdout
+
+
+def test_invalid_options_of_a_report(files: Path) -> None:
+    output("score", "references.json", "a.json", "-f", "json", "-o", "report.json", "-m", "ROUGE-L")
+    report = json.loads((files / "report.json").read_text())
+    report["signatures"]["ROUGE-L"]["options"] = ["beta=x"]
+    (files / "report.json").write_text(json.dumps(report))
+    message = refusal("verify", "report.json", "-r", "references.json", "--results", "a.json")
+    assert message.startswith("capeval: error: report.json: the report's options of ROUGE-L: 'beta' must be")
 
 
 def test_a_report_on_standard_input(files: Path) -> None:
@@ -133,6 +166,7 @@ def test_results_of_other_images_are_no_error(files: Path) -> None:
     code, text = verify("report.json", "-r", "references.json", "--results", "a.json")
     assert code == 1
     verdict, reason = text.splitlines()
+    assert reason.endswith("among the candidates; to skip them, set --missing skip.")
     assert verdict == "Same digits: no (scores can't be computed)"
     assert reason.startswith("- The images differ: a.json: 3 images (4, 5, 6) are among the references")
 

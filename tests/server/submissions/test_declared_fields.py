@@ -199,7 +199,11 @@ def test_fields_survive_an_export_and_an_import(challenge: Challenge, definition
         ('type = "boolean"', 'type = "date"', r"challenge\.fields\[2\]\.type: Input should be 'text'"),
         ('name = "ensemble"', 'name = "2015"', r"name must contain a letter .*got '2015'"),
         ("{ open = [", "{ final = [", "'phase_choices of field training-data' must be one of open "),
-        ('{ open = ["COCO only"', '{ open = ["mine"', "'phase_choices of phase open' must be one of COCO only, "),
+        (
+            '{ open = ["COCO only"',
+            '{ open = ["mine"',
+            "'phase_choices of phase open' must be one of COCO only",
+        ),
         ('["COCO only", "extra pairs"] }', "[] }", "phase_choices of phase open must list at least 1"),
     ],
 )

@@ -85,7 +85,7 @@ def run(
     also = [path for path in (references, domains, constraints) if path is not None]
     check_outputs([*results, *also], [output, figure])
     reading = scoring.create_reader(options.reading, benchmark)
-    loaded = scoring.load_captions(references, results, reading)
+    loaded = scoring.load_captions(references, results, reading, names=names)
     captions, candidates = loaded.references, loaded.candidates
     subsets = reading.get_subsets(captions) if domains is None else scoring.subsets_of(domains, captions)
     details = _load_details(subsets, constraints, captions)
@@ -163,7 +163,7 @@ def _choose_images(
 
 
 def _find_file(url: str, page: Path) -> Path:
-    """Return the file of a picture, whose URL is relative to the page.
+    """Return the file of a picture from its URL, which is relative to the page.
 
     Raises:
         OptionError: The picture is not a file.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import BenchmarkName, InputOptions
 from capeval.cli.toolkit.output import adapt_message, deliver, examples
-from capeval.errors import FormatError, OptionError
+from capeval.errors import CapevalWarning, FormatError, OptionError
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates, References
     from capeval.formats.io.sources import File
+    from capeval.scoring.matching import Matching
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -78,7 +80,8 @@ def run(
         if problems := list_problems(expected, candidates, **options):
             _fail([f"{place(results)}: {problem}" for problem in problems])
         _, _, matching = match_captions(expected, candidates, **options)
-        matched = "".join(f"; {note.removesuffix('.')}" for note in matching.notes)
+        matched = _describe_matching(matching)
+    _warn_about_equal_names(candidates)
     described = f"{_describe_wordless(candidates)}{_describe_line_ends(expected, candidates)}"
     notes = f"{matched}{described}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
@@ -96,6 +99,38 @@ def _fail(messages: list[str]) -> NoReturn:
     for message in messages:
         print(f"capeval: error: {adapt_message(message)}", file=sys.stderr)
     sys.exit(2)
+
+
+def _describe_matching(matching: Matching) -> str:
+    from capeval.scoring.matching import show_ids
+
+    notes = []
+    if matching.without_results:
+        with_result = matching.references - matching.without_results
+        have = "has" if with_result == 1 else "have"
+        notes.append(f"; {with_result:,} of {matching.references:,} images {have} a result")
+    if matching.without_references:
+        results = (
+            "1 result has"
+            if matching.without_references == 1
+            else f"{matching.without_references:,} results have"
+        )
+        notes.append(f"; {results} no references")
+    if matching.example is not None:
+        result, reference = show_ids(*matching.example)
+        notes.append(f"; image ids are matched by a rule ({matching.rule}): {result} is {reference}")
+    return "".join(notes)
+
+
+def _warn_about_equal_names(candidates: Candidates) -> None:
+    from capeval.scoring.matching import find_equal_names, show_ids
+
+    names = find_equal_names(candidates.image_ids)
+    if names is not None:
+        first, second = show_ids(*names)
+        warnings.warn(
+            f"image ids {first} and {second} differ only in their Unicode form", CapevalWarning, stacklevel=2
+        )
 
 
 def _describe_format(file: File) -> str:

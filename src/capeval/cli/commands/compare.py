@@ -93,8 +93,9 @@ def run(
 ) -> None:
     """Compare systems: differences with intervals and p-values for each score.
 
-    The first system is compared with each of the others. The better score is bold if the difference is
-    significant. With several pairs, p-values are corrected for their number (Holm).
+    The first system is compared with each of the others. The better score is bold, or has an asterisk in
+    plain text, if the difference is significant. With several pairs, p-values are corrected for their number
+    (Holm).
     """
     from capeval.cli.toolkit import scoring
     from capeval.scoring.multiple_comparisons import compare_systems
@@ -107,7 +108,7 @@ def run(
     read = [path for path in (references, options.subset) if path is not None]
     check_outputs([*read, *results, *evaluation.files], [options.output])
     reading = scoring.create_reader(evaluation.reading, benchmark)
-    loaded = scoring.load_captions(references, results, reading)
+    loaded = scoring.load_captions(references, results, reading, names=names)
     subsets: dict[str, list[ImageId] | None] = {"all": None}
     if options.subset is not None:
         found = scoring.subsets_of(options.subset, loaded.references)
@@ -143,7 +144,7 @@ def run(
     if options.form == "json":
         from capeval.report.exporters import comparison_to_json
 
-        deliver(comparison_to_json(compared, benchmark=benchmark or ""), options.output)
+        deliver(comparison_to_json(compared, reports, benchmark=benchmark or ""), options.output)
         return
     grid = _create_table(reports, compared, options, reading.get_title(references))
     if options.scale == "100":
@@ -158,11 +159,13 @@ def _create_table(
 ) -> Grid:
     from capeval.report import System, create_comparison_table, create_pair_table, create_system_table
     from capeval.report.comparison_notes import describe_differences, describe_systems, list_test_notes
+    from capeval.report.tables import iter_matching_notes
     from capeval.scoring.grids import remove_intervals
     from capeval.scoring.significance import bootstrap
 
     pairs = compared["all"]
-    notes = reports[next(iter(reports))].notes(source, unscored=False)
+    named = [System(name=name, report=report) for name, report in reports.items()]
+    notes = [*named[0].report.notes(source, unscored=False), *iter_matching_notes(named)]
     if options.layout == "systems":
         systems = []
         for name, report in reports.items():

@@ -79,10 +79,18 @@ def add(
 
     with Steps(1) as steps:
         steps.next("Reading captions")
+        is_replaced = benchmarks.get_benchmark(name).is_available
         path = benchmarks.add(name, file, domains=domains, image_list=image_list)
         loaded = benchmarks.load(name)
     about = f"{len(loaded.references):,} images, fingerprint {Digest(loaded.references)}"
-    lines = [f"{name} is available: {about}", *loaded.notes, f"The captions were copied to {path}"]
+    lines = [f"{name} is available: {about}", *loaded.notes]
+    if image_list is not None:
+        lines.append(
+            f"The images are those in {image_list}, which was not checked: scores are comparable only with"
+            " those of the same fingerprint."
+        )
+    verb = "replaced the earlier ones in" if is_replaced else "were copied to"
+    lines.append(f"The captions {verb} {path}")
     deliver("".join(f"{line}\n" for line in lines), None)
 
 

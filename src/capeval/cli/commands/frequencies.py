@@ -57,7 +57,8 @@ class TokenOptions:
 
 def run(
     captions: Annotated[
-        Path, Argument(help="Caption file, or coco-karpathy-train for the captions in pycocoevalcap.")
+        Path,
+        Argument(help="Caption file, coco-karpathy-train (captions in pycocoevalcap), or a named benchmark."),
     ],
     output: Annotated[
         Path, Argument(help="Output file: .npz, or a pickle (.p) for scripts for self-critical training.")
@@ -88,11 +89,15 @@ def run(
 
 def _load_captions(path: Path, splits: Sequence[str], tokenized: bool) -> References:
     from capeval.datasets import training_tokens
+    from capeval.datasets.benchmarks import BENCHMARKS
     from capeval.formats import load_references
 
-    if str(path) == _KARPATHY_TRAIN and not path.exists():
+    name = str(path)
+    if (name == _KARPATHY_TRAIN or name in BENCHMARKS) and not path.exists():
         if splits or tokenized:
-            raise OptionError(f"--split and --tokenized can't be combined with {_KARPATHY_TRAIN}")
+            raise OptionError(f"--split and --tokenized can't be combined with {name}")
+        if name in BENCHMARKS:
+            return BENCHMARKS[name].load().references
         return training_tokens.load_karpathy_train()
     if tokenized and training_tokens.has_sentences(path):
         return training_tokens.load_tokens(path, splits)

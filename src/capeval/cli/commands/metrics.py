@@ -21,19 +21,16 @@ _WIDTH = 80
 
 def run(
     name: Annotated[
-        str | None, Argument(help="Metric to describe, such as CIDEr-D.", show_default="list all")
+        str | None,
+        Argument(help="Metric to describe, such as CIDEr-D or MODULE:NAME.", show_default="list all"),
     ] = None,
     form: FormatOption = "table",
 ) -> None:
     """List the metrics, or describe one of them."""
     from capeval.metrics import METRICS
-    from capeval.metrics.registry import get_metric, normalize_name
     from capeval.report import Cell, Grid
 
-    if name is None:
-        metrics = {each: make() for each, make in METRICS.items()}
-    else:
-        metrics = {normalize_name(name): get_metric(name)}
+    metrics = {each: make() for each, make in METRICS.items()} if name is None else _find_metric(name)
     if form == "json":
         import json
 
@@ -56,6 +53,15 @@ def run(
         render(Grid(columns=("Name", "Description"), rows=tuple(rows)), form, None)
 
 
+def _find_metric(text: str) -> dict[str, Metric]:
+    """Return a metric of the registry or of a user's module, by its name."""
+    from capeval.cli.toolkit.imported_metrics import find_metric
+    from capeval.metrics.registry import get_metric, normalize_name
+
+    found = find_metric(text)
+    return {normalize_name(found): get_metric(found)} if isinstance(found, str) else {text: found}
+
+
 def _summarize(metric: Metric) -> str:
     return inspect.cleandoc(type(metric).__doc__ or "").partition("\n")[0]
 
@@ -69,10 +75,14 @@ def _describe(name: str, metric: Metric) -> str:
     aliases = [alias for alias, variant in metric.aliases.items() if variant == name]
     if aliases:
         lines.append(f"Other names: {', '.join(aliases)}")
-    lines += [f"Needs {need.name}: {need.install}" for need in metric.resources]
+    lines += [
+        f"Needs {need.name}: {'installed' if need.is_available else need.install}"
+        for need in metric.resources
+    ]
     if options:
         first = next(iter(options.values()))
-        example = f"{name}({first.name}={first.show(getattr(metric, first.name))})"
+        base = name.partition("(")[0]
+        example = f"{base}({first.name}={first.show(getattr(metric, first.name))})"
         lines += ["", f"Options, such as {example}:"]
     for option in options.values():
         lines.append(f"  {option.name}={option.show(getattr(metric, option.name))}")

@@ -197,7 +197,7 @@ def _score_files(
 
     page = options.report
     reading = scoring.create_reader(evaluation.reading, options.benchmark)
-    loaded = scoring.load_captions(references, list(results.values()), reading)
+    loaded = scoring.load_captions(references, list(results.values()), reading, names=list(results))
     captions = loaded.references
     subsets = _get_subsets(options, reading, captions)
     has_intervals = options.bootstrap or (bool(subsets) and options.subset is None)
@@ -250,5 +250,7 @@ def _write_scores(
         grid = create_image_table(systems)
     else:
         overall = "all" if reading.benchmark is None else "overall"
-        grid = create_score_table(systems, source=source, overall=overall, about=reading.notes)
+        grid = create_score_table(
+            systems, source=source, overall=overall, about=reading.get_notes(systems[0].report.image_ids)
+        )
     render(scale_table(grid) if options.scale == "100" else grid, options.form, options.output)

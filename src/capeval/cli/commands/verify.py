@@ -18,7 +18,14 @@ from capeval.cli.toolkit.options import (
     TokenizerSpec,
     create_tokenizer,
 )
-from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems
+from capeval.cli.toolkit.output import (
+    Steps,
+    adapt_message,
+    check_outputs,
+    deliver,
+    examples,
+    name_systems,
+)
 from capeval.errors import MismatchError, OptionError
 
 if TYPE_CHECKING:
@@ -39,6 +46,14 @@ EXAMPLES = examples(
 )
 
 _DIGITS, _MOST_DIGITS = 3, 17
+# Kinds of compared scores, as counted in the verdict.
+_SCORE, _SUBSET_SCORE, _INTERVAL, _SUBSET_INTERVAL, _IMAGE = (
+    ("score", "scores"),
+    ("score of subsets", "scores of subsets"),
+    ("interval", "intervals"),
+    ("interval of subsets", "intervals of subsets"),
+    ("image", "images"),
+)
 _SHOWN_IMAGES = 5
 
 
@@ -94,11 +109,11 @@ def run(
 ) -> None:
     """Compute the scores of a report again, and compare all digits.
 
-    The options are those in the report. The exit code is 0 if all digits are the same, and 1 if some differ
-    or a system of the report has no results. The output lists the differences in version, options,
-    references, captions and resources.
+    The options are those in the report. The exit code is 0 if all digits are the same, and 1 if some digits
+    or the images differ, or if a system of the report has no results. The output lists the differences in
+    version, options, references, captions, subsets and resources.
     """
-    from capeval.cli.toolkit.inputs import open_input
+    from capeval.cli.toolkit.inputs import open_input, place
     from capeval.scoring.saved_reports import load_saved_reports
 
     systems = name_systems(results)
@@ -108,7 +123,18 @@ def run(
     reports = load_saved_reports(file, name=name)
     options = options.with_benchmark(reports, references)
     pairs = _pair_results(reports, systems)
-    verifications = _verify_all(pairs, references, options)
+    for saved, _ in pairs:
+        _check_settings(saved, place(report))
+    verified = [saved for saved, _ in pairs]
+    left = [saved.system for saved in reports if saved not in verified]
+    if left:
+        print(
+            f"capeval: warning: not verified, since there are no results: {', '.join(left)}", file=sys.stderr
+        )
+    verifications = [
+        _adapt_messages(_explain_left(each, saved, left))
+        for each, saved in zip(_verify_all(pairs, references, options), verified, strict=True)
+    ]
     if form == "json":
         contents = [_to_dict(each) for each in verifications]
         content = contents[0] if len(contents) == 1 else contents
@@ -121,12 +147,6 @@ def run(
         ]
         texts = [_render(each, name) for each, name in zip(verifications, names, strict=True)]
         deliver("\n".join(texts), output)
-    verified = [saved for saved, _ in pairs]
-    left = [saved.system for saved in reports if saved not in verified]
-    if left:
-        print(
-            f"capeval: warning: not verified, since there are no results: {', '.join(left)}", file=sys.stderr
-        )
     if left or not all(each.is_same for each in verifications):
         sys.exit(1)
 
@@ -151,6 +171,45 @@ def _pair_results(
     return list(zip(reports, results.values(), strict=True))
 
 
+def _check_settings(saved: SavedReport, file: str) -> None:
+    """Check the metrics' options in a report.
+
+    Raises:
+        OptionError: capeval has no such metric or option; the error includes the file.
+    """
+    try:
+        saved.restore_metrics()
+    except OptionError as error:
+        raise OptionError(f"{file}: {error}") from None
+
+
+def _explain_left(verification: Verification, saved: SavedReport, left: Sequence[str]) -> Verification:
+    """Return the verification, first with the systems without results here if the report skipped images."""
+    from capeval.scoring.verification import ReportDifference
+
+    names = [name for name in left if name in saved.incomplete_systems]
+    if not saved.incomplete_systems and saved.skips_missing and verification.differences:
+        # A report of an earlier version has no names of systems without result.
+        names = list(left)
+    if not names:
+        return verification
+    text = (
+        f"The results of {', '.join(names)} are missing here, and the report contains only the images with"
+        " results of all systems; repeat --results for each system."
+    )
+    missing = ReportDifference(kind="images", text=text)
+    return replace(verification, differences=(missing, *verification.differences))
+
+
+def _adapt_messages(verification: Verification) -> Verification:
+    """Return the verification with options as on the command line."""
+    return replace(
+        verification,
+        differences=tuple(replace(each, text=adapt_message(each.text)) for each in verification.differences),
+        notes=tuple(map(adapt_message, verification.notes)),
+    )
+
+
 def _verify_all(
     pairs: Sequence[tuple[SavedReport, Path]], references: Path | None, options: VerificationOptions
 ) -> list[Verification]:
@@ -166,7 +225,8 @@ def _verify_all(
         reading = replace(reading, extra="skip")
     try:
         reader = scoring.create_reader(reading, options.benchmark)
-        loaded = scoring.load_captions(references, [path for _, path in pairs], reader)
+        names = [saved.system for saved, _ in pairs]
+        loaded = scoring.load_captions(references, [path for _, path in pairs], reader, names=names)
     except MismatchError as error:
         return [describe_mismatch(saved, error) for saved, _ in pairs]
     if options.subset is None:
@@ -222,18 +282,27 @@ def _render(verification: Verification, name: str) -> str:
 
 
 def _count(verification: Verification) -> str:
-    """Return the numbers of compared scores and images, and how many of them differ."""
+    """Return the numbers of compared scores, intervals and images, and how many of them differ."""
     if not verification.scores:
         return "scores can't be computed"
-    different = [score for score in verification.scores if not score.is_same]
-    groups = [("score", len(different), len(verification.scores))]
+    # An interval has two ends.
+    same: dict[tuple[str, str], dict[tuple[str, str], bool]] = {}
+    for score in verification.scores:
+        kinds = (_INTERVAL, _SUBSET_INTERVAL) if score.end else (_SCORE, _SUBSET_SCORE)
+        found = same.setdefault(kinds[bool(score.subset)], {})
+        key = (score.subset, score.name)
+        found[key] = found.get(key, True) and score.is_same
+    totals = {kind: len(found) for kind, found in same.items()}
+    different = {kind: list(found.values()).count(False) for kind, found in same.items()}
     if verification.images:
-        groups.append(("image", len(verification.different_images), verification.images))
+        totals[_IMAGE], different[_IMAGE] = verification.images, len(verification.different_images)
     if verification.is_same:
-        return ", ".join(f"{total:,} {noun}{'s' * (total != 1)}" for noun, _, total in groups)
-    counted = [f"{count:,} of {total:,} {noun}{'s' * (total != 1)}" for noun, count, total in groups]
-    is_one = len(groups) == 1 and len(different) == 1
-    return f"{' and '.join(counted)} {'differs' if is_one else 'differ'}"
+        return ", ".join(f"{total:,} {kind[total != 1]}" for kind, total in totals.items())
+    counts = [(count, totals[kind], kind) for kind, count in different.items() if count]
+    counted = [f"{count:,} of {total:,} {kind[total != 1]}" for count, total, kind in counts]
+    is_one = len(counts) == 1 and counts[0][0] == 1
+    *others, last = counted
+    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'differs' if is_one else 'differ'}"
 
 
 def _create_table(verification: Verification) -> Grid:

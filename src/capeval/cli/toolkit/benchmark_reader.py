@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-from capeval.cli.toolkit.inputs import CaptionReader
+from capeval.cli.toolkit.inputs import CaptionReader, add_hint
 from capeval.cli.toolkit.options import EvaluationOptions, InputOptions
-from capeval.data.captions import ImageId, References
+from capeval.data.captions import Candidates, ImageId, References
 from capeval.datasets.benchmark_types import Benchmark, LoadedBenchmark
 from capeval.datasets.benchmarks import get_benchmark
-from capeval.errors import OptionError
+from capeval.errors import FormatError, OptionError
+from capeval.formats import load_references
+from capeval.formats.io.sources import File
 from capeval.metrics.registry import DefaultMetrics
 
 __all__ = ["BenchmarkReader"]
+
+_REFERENCES_AS_RESULTS = "the file has the format of references; with --benchmark, give only result files"
 
 
 class BenchmarkReader(CaptionReader):
@@ -50,6 +54,13 @@ class BenchmarkReader(CaptionReader):
         """Load the references of the benchmark."""
         return self._loaded.references
 
+    def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
+        """Load candidates; the error for a reference file says that the benchmark replaces it."""
+        try:
+            return super().candidates_in(file, name, references)
+        except FormatError as error:
+            raise add_hint(error, partial(load_references, file, name=name), _REFERENCES_AS_RESULTS) from None
+
     def get_title(self, path: Path | None) -> str:  # noqa: ARG002
         """Return the dataset and the split, for tables."""
         return self._benchmark.title
@@ -62,10 +73,9 @@ class BenchmarkReader(CaptionReader):
         }
         return {name: images for name, images in found.items() if images}
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """Footnotes about the subsets."""
-        return self._loaded.notes
+    def get_notes(self, scored: Iterable[ImageId]) -> Sequence[str]:
+        """Return footnotes about the subsets, with the numbers of scored images."""
+        return self._loaded.describe_subsets(scored)
 
     def choose_metrics(self, options: EvaluationOptions) -> EvaluationOptions:
         """Return the options with the benchmark's metrics if none are set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CaptionReader",
+    "add_hint",
     "are_folders",
     "candidates_from",
     "get_path",
@@ -131,9 +132,8 @@ class CaptionReader:
         """The benchmark with the references; None if they are in a file."""
         return None
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """Footnotes about the references."""
+    def get_notes(self, scored: Iterable[ImageId]) -> Sequence[str]:  # noqa: ARG002
+        """Return footnotes about the references of the scored images."""
         return ()
 
     def get_title(self, path: Path | None) -> str:
@@ -155,7 +155,7 @@ class CaptionReader:
         try:
             return self._references(file, name)
         except FormatError as error:
-            raise _add_hint(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
+            raise add_hint(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
 
     def candidates(self, path: Path, references: References | None = None) -> Candidates:
         """Load candidates; the error for a reference file asks if the files were swapped."""
@@ -170,7 +170,7 @@ class CaptionReader:
         except FormatError as error:
             if references is None or references.counts.max() > 1:
                 raise
-            raise _add_hint(error, partial(load_references, file, name=name), SWAPPED) from None
+            raise add_hint(error, partial(load_references, file, name=name), SWAPPED) from None
 
     def _references(self, file: File, name: str) -> References:
         found = read_references(file, self.reference_columns, name=name, split=self.options.splits)
@@ -194,7 +194,7 @@ def _apply_ids(image_info: Path, references: References) -> References:
     return References({ids[image]: captions for image, captions in references.items()})
 
 
-def _add_hint(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
+def add_hint(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
     """Return the error with a hint if the file can be read as the other kind of file."""
     with suppress(FormatError):
         otherwise()

@@ -86,7 +86,7 @@ Metrics = Annotated[
         metavar="NAME,...",
         help="Metrics, comma-separated or repeated; run 'capeval metrics' for the list. MODULE:CLASS is your"
         " own metric, and FILE.csv contains scores.",
-        show_default="metrics of the COCO server",
+        show_default="metrics of the benchmark or of the COCO server",
     ),
 ]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write the result to this file.")]

@@ -105,6 +105,7 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
     from capeval.report import to_csv, to_latex, to_markdown
     from capeval.report.terminal import format_table
     from capeval.scoring.grid_formats import escape_controls
+    from capeval.scoring.grids import replace_bold
 
     texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     if form in texts:
@@ -113,6 +114,7 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
         is_terminal = output is None and sys.stdout.isatty()
         styled = is_terminal and os.environ.get("TERM") not in ("dumb", "unknown")
         width = shutil.get_terminal_size().columns if is_terminal else None
+        grid = grid if styled else replace_bold(grid)
         notes = "".join(f"{line}\n" for line in ["", *map(escape_controls, grid.notes)]) if grid.notes else ""
         deliver(format_table(grid, title, styled=styled, width=width) + notes, output)
 
@@ -127,7 +129,7 @@ def name_systems(results: Sequence[Path]) -> dict[str, Path]:
         results: The files, or `NAME=FILE` with a name that contains no slash.
 
     Raises:
-        OptionError: A file or a name occurs twice.
+        OptionError: A file or a name occurs twice, or the file of `NAME=FILE` doesn't exist.
     """
     named = [_split_name(path) for path in results]
     paths = [path for _, path in named]
@@ -146,12 +148,24 @@ def name_systems(results: Sequence[Path]) -> dict[str, Path]:
 
 
 def _split_name(path: Path) -> tuple[str, Path]:
-    """Return the name and the file of `NAME=FILE`; the name is empty for a file."""
-    name, equals, file = str(path).partition("=")
-    # A file or a folder can contain an equals sign, such as "lr=0.1/results.json".
-    if not (name and equals and file) or os.sep in name or path.exists():
+    """Return the name and the file of `NAME=FILE`; the name is empty for a file.
+
+    The name and the file can contain equals signs, such as "lr=0.1=results.json".
+    """
+    if path.exists():
         return "", path
-    return _decode_name(name), Path(file)
+    parts = str(path).split("=")
+    splits = [("=".join(parts[:place]), "=".join(parts[place:])) for place in range(1, len(parts))]
+    splits = [(name, file) for name, file in splits if name and file and os.sep not in name]
+    for name, file in splits:
+        if file == "-" or Path(file).exists():
+            return _decode_name(name), Path(file)
+    if splits:
+        files = " or ".join(file for _, file in splits)
+        raise OptionError(
+            f"{path}: No such file; read as NAME=FILE, the file is {files}, which doesn't exist"
+        )
+    return "", path
 
 
 def _derive_name(path: Path) -> str:

@@ -23,7 +23,7 @@ from capeval.report import System, to_html
 from capeval.report.images import find_picture_urls, needs_file_names
 from capeval.resources import DocumentFrequencies
 from capeval.scoring.evaluator import Evaluator
-from capeval.scoring.matching import Matching, match_captions
+from capeval.scoring.matching import Matching, match_captions, match_ids
 from capeval.scoring.replay import Program
 from capeval.scoring.report import Report
 from capeval.tokenizers import TokenizedReferences, Tokenizer
@@ -108,12 +108,13 @@ def load_captions(
     results: Sequence[Path],
     reading: CaptionReader,
     *,
+    names: Sequence[str] | None = None,
     prepare: Callable[[References], References] | None = None,
 ) -> LoadedCaptions:
     """Load references and the candidates in each file, and match their images.
 
-    If images without result are skipped, the images that have results in all files are left. `prepare`
-    changes the references before they are matched.
+    If images without result are skipped, the images that have results in all files are left. `names` are the
+    names of the systems, by default their files. `prepare` changes the references before they are matched.
 
     Raises:
         OptionError: The files and the options for reading them are inconsistent.
@@ -134,7 +135,7 @@ def load_captions(
             matched.append(match_captions(captions, system, **matching_options(references, reading.options)))
         except MismatchError as error:
             raise MismatchError(f"{place(path)}: {error}") from None
-    return _select_common(captions, matched)
+    return _select_common(captions, matched, names or [place(path) for path in results])
 
 
 def matching_options(references: Path | None, options: InputOptions) -> dict[str, Any]:
@@ -148,7 +149,9 @@ def matching_options(references: Path | None, options: InputOptions) -> dict[str
 
 
 def _select_common(
-    references: References, matched: Sequence[tuple[References, Candidates, Matching]]
+    references: References,
+    matched: Sequence[tuple[References, Candidates, Matching]],
+    names: Sequence[str],
 ) -> LoadedCaptions:
     """Return the images that all systems have."""
     candidates = [own for _, own, _ in matched]
@@ -159,11 +162,20 @@ def _select_common(
     common = [image for image in references if all(image in images for images in kept)]
     if not common:
         raise MismatchError("the result files have no image in common")
-    skipped = len(references) - len(common)
+    incomplete: tuple[str, ...] = ()
+    if len(names) > 1:
+        incomplete = tuple(name for name, each in zip(names, matchings, strict=True) if each.without_results)
     return LoadedCaptions(
         references=references.select(common),
         candidates=[own.select(common) for own in candidates],
-        matchings=[replace(matching, without_results=skipped) for matching in matchings],
+        matchings=[
+            replace(
+                matching,
+                skipped_for_others=len(references) - len(common) - matching.without_results,
+                incomplete_systems=incomplete,
+            )
+            for matching in matchings
+        ],
     )
 
 
@@ -203,8 +215,13 @@ def find_omitted(options: EvaluationOptions) -> dict[str, str]:
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
-    """Load the subsets in a file and check that all their images have references."""
+    """Load the subsets in a file, with ids as in the references, and check that all images have some."""
     subsets = load_subsets(path)
+    listed = list(dict.fromkeys(image for images in subsets.values() for image in images))
+    if any(image not in references for image in listed):
+        # By the rules for the ids of results.
+        _, ids = match_ids(references.image_ids, listed)
+        subsets = {name: [ids.get(image, image) for image in images] for name, images in subsets.items()}
     for name, images in subsets.items():
         unknown = [image for image in images if image not in references]
         if unknown:

@@ -251,10 +251,12 @@ def _find_split(name: str, splits: Sequence[SplitFormat]) -> SplitFormat:
 
 def _check_captions(name: str, split: SplitFormat, candidates: Candidates, longest: int) -> None:
     """Check the images of a result file, by the server's rules for ids, and the lengths of its captions."""
-    _, ids = match_ids(
-        split.image_ids, list(candidates), names=(lambda: split.file_names) if split.file_names else None
-    )
-    found = list(ids.values()) or list(candidates)
+    names = (lambda: split.file_names) if split.file_names else None
+    _, ids = match_ids(split.image_ids, list(candidates), names=names)
+    if not ids:
+        # So that the error is about the other images only.
+        _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=names)
+    found = [ids.get(image, image) for image in candidates]
     if problem := describe_image_mismatch(found, split.image_ids, f"split {split.name!r}", "a caption"):
         raise CapevalError(f"{name!r}: {problem}")
     for image, captions in candidates.items():

@@ -114,7 +114,10 @@ def difference_table(
     first = next(each for by_coefficient in comparisons.values() for each in by_coefficient.values())
     drawn = f"({first.samples:,} samples, seed {first.seed})"
     units = f"{correlations.unit_count:,} {correlations.units}"
-    note = f"Intervals and p-values: paired bootstrap of the {units} {drawn}, corrected for their number."
+    note = (
+        f"Intervals and p-values: paired bootstrap of the {units} {drawn}, corrected for the number of"
+        f" {correlations.units} and not for the number of comparisons."
+    )
     lacking = (
         (f"With fewer than {FEWEST_SYSTEMS} systems, there is no test.",) if math.isnan(first.p_value) else ()
     )

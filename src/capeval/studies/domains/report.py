@@ -299,7 +299,10 @@ def _describe_few(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     few = [domain for domain, count in images.items() if count < FEW_IMAGES]
     if not few:
         return ()
-    return (f"Fewer than {FEW_IMAGES} images in {', '.join(few)}: intervals and tests are unreliable.",)
+    return (
+        f"Fewer than {FEW_IMAGES} images in {', '.join(few)}: intervals are unreliable, and tests find only"
+        " large differences.",
+    )
 
 
 def _list_notes(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:

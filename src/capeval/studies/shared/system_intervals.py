@@ -19,6 +19,9 @@ __all__ = ["FEWEST_SYSTEMS", "build_interval_cell", "compute_system_interval", "
 FEWEST_SYSTEMS = 4
 """With fewer systems, a correlation has no interval."""
 
+FEWEST_FOR_TAU = 5
+"""With fewer systems, Kendall's tau and the accuracy have no interval."""
+
 
 def compute_system_interval(coefficient: str, value: float, systems: int, *, level: float = 0.95) -> Interval:
     """Return a coefficient with its interval over systems.
@@ -33,7 +36,8 @@ def compute_system_interval(coefficient: str, value: float, systems: int, *, lev
     Args:
         coefficient: One of `COEFFICIENTS`.
         value: The coefficient of the systems.
-        systems: The number of systems. With fewer than four, there is no interval.
+        systems: The number of systems. With fewer than four (five for tau and accuracy), there is no
+            interval.
         level: The confidence level, between 0 and 1.
 
     Raises:
@@ -51,7 +55,8 @@ def compute_system_interval(coefficient: str, value: float, systems: int, *, lev
     validate_choice("coefficient", coefficient, tuple(_METHODS))
     method, compute_variance = _METHODS[coefficient]
     low = high = math.nan
-    if systems >= FEWEST_SYSTEMS:
+    fewest = FEWEST_FOR_TAU if method == "Fieller" else FEWEST_SYSTEMS
+    if systems >= fewest:
         is_share = coefficient == "accuracy"
         center = 2 * value - 1 if is_share else value
         variance, step = compute_variance(center, systems)
@@ -75,7 +80,10 @@ def list_interval_notes(intervals: Iterable[Interval]) -> list[str]:
     known = {each.description: each for each in intervals if not math.isnan(each.low)}
     notes = [f"In brackets: {'; '.join(known)}."] if known else []
     if any(math.isnan(each.low) for each in intervals):
-        notes.append(f"With fewer than {FEWEST_SYSTEMS} systems, coefficients have no intervals or tests.")
+        notes.append(
+            f"With fewer than {FEWEST_SYSTEMS} systems ({FEWEST_FOR_TAU} for tau and accuracy), coefficients"
+            " have no intervals."
+        )
     return notes
 
 
@@ -92,8 +100,7 @@ def _spearman(value: float, systems: int) -> tuple[float, float]:
 
 
 def _kendall(value: float, systems: int) -> tuple[float, float]:  # noqa: ARG001
-    variance = 0.437 / (systems - 4) if systems > 4 else math.inf
-    return variance, 4 / (systems * (systems - 1))
+    return 0.437 / (systems - 4), 4 / (systems * (systems - 1))
 
 
 # Names, and functions of a coefficient and the number of systems: the variance and the effect of an exchange.
