@@ -18,7 +18,7 @@ from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
 from capeval.formats.judgments.ratings import Ratings, load_ratings
 from capeval.scoring.intervals import correct_p_value
 from capeval.studies.correlation import CorrelationOptions, RatedScores, correlate, score_ratings
-from capeval.studies.correlation.report import correlation_table, difference_table, dots
+from capeval.studies.correlation.report import TIES_NOTE, correlation_table, difference_table, dots
 from capeval.studies.shared.coefficients import COEFFICIENTS, coefficients
 from capeval.studies.shared.system_intervals import compute_system_interval
 
@@ -432,5 +432,6 @@ def test_tables_and_figure() -> None:
     assert differences.notes == (
         "Intervals and p-values: paired bootstrap of the 4 images (50 samples, seed 0),"
         " corrected for the number of images and not for the number of comparisons.",
+        TIES_NOTE,
     )
     assert len(dots(found, "title").axes) == len(COEFFICIENTS)

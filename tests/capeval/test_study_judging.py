@@ -84,7 +84,8 @@ def test_footnotes_name_the_method_the_units_and_the_scale() -> None:
     assert share.notes == (
         f"M1: {QUESTIONS['M1'].measures}",
         "In brackets: 95% Wilson intervals over images.",
-        "p-value: paired bootstrap of the images (50 samples, seed 0); the smallest possible is 0.23.",
+        "p-value: paired bootstrap of the images (50 samples, seed 0); the smallest possible is 0.2343; not"
+        " corrected for the number of comparisons.",
         "Alpha: Krippendorff's alpha (ordinal scale), with 95% bootstrap intervals over images"
         " (50 samples, seed 0).",
     )

@@ -46,6 +46,7 @@ def test_document_frequencies_equal_the_twin(corpus: Corpus) -> None:
 NGRAMS = st.lists(st.sampled_from([*WORDS, *UNSEEN, "elsewhere"]), min_size=1, max_size=4).map(tuple)
 
 
+@pytest.mark.filterwarnings("ignore:the document frequencies of df contain nearly no pair of words")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     corpus=corpora(),

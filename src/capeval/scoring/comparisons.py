@@ -211,8 +211,10 @@ def describe_test(comparison: Comparison) -> str:
         >>> describe_test(compare(a, b)["ROUGE-1"])
         'p-value: exact paired randomization of the captions of each image; the smallest possible is 0.25.'
     """
-    digits = 3 if comparison.is_exact else 2
-    smallest = f"the smallest possible is {comparison.smallest_p_value:.{digits}g}."
+    value = comparison.smallest_p_value
+    # With the decimals of p-values in tables.
+    shown = f"{value:.4f}".rstrip("0") if value >= 0.001 else f"{value:.2g}"
+    smallest = f"the smallest possible is {shown}."
     drawn = f"({comparison.samples:,} samples, seed {comparison.seed})"
     if comparison.method == "bootstrap":
         return f"p-value: paired bootstrap of the images {drawn}; {smallest}"

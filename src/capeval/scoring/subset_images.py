@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Self
 
 from capeval.data.captions import ImageId
@@ -27,6 +26,8 @@ class SubsetImages:
     @classmethod
     def of(cls, image_ids: Iterable[ImageId]) -> Self:
         """Return the description of images."""
+        from hashlib import sha256
+
         texts = sorted(map(str, image_ids))
         # Surrogates occur in file names that are not UTF-8.
         return cls(

@@ -166,7 +166,8 @@ def test_captions_by_themselves(folder: Path) -> None:
     found = json.loads(output(*scored, "--context", "caption", cwd=folder))
     assert found["signatures"]["ROUGE-L"]["tokenizer"].endswith("-context:caption")
     compared = ("compare", "references.json", "a.json", "b.json", "-m", "ROUGE-L", "--format", "json")
-    assert output(*compared, "--context", "caption", cwd=folder) == output(*compared, cwd=folder)
+    alone, usual = (output(*compared, *more, cwd=folder) for more in (("--context", "caption"), ()))
+    assert json.loads(alone)["metrics"] == json.loads(usual)["metrics"]
     refused = refusal(
         "tokenize", "lines.txt", "--context", "caption", "--tokenizer", "chinese:cut", cwd=folder
     )

@@ -73,6 +73,7 @@ def test_the_training_split_of_coco_is_counted(files: Path) -> None:
     assert DocumentFrequencies.load_pickle(files / "train.p").images == 113_287
 
 
+@pytest.mark.usefixtures("files")
 def test_a_benchmark_is_counted() -> None:
     assert output(*COMMAND, "coco-karpathy-val", "val.npz").startswith("val.npz: 5,000 images, ")
 

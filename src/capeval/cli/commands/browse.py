@@ -69,7 +69,6 @@ def run(
     """
     from capeval.cli.toolkit import scoring
     from capeval.report import System, to_html
-    from capeval.report.caption_figure import draw_captions, save_figure
     from capeval.report.images import embed_pictures
     from capeval.tokenizers import Tokenizer
 
@@ -98,7 +97,11 @@ def run(
     if embed and pictures is not None:
         pictures = embed_pictures(pictures, output)
     # Before the slow work, because a picture may be damaged.
-    drawing = draw_captions(chosen) if chosen else None
+    drawing = None
+    if chosen:
+        from capeval.report.caption_figure import draw_captions
+
+        drawing = draw_captions(chosen)
     evaluator = scoring.evaluator_of(captions, reading.choose_metrics(options), Tokenizer())
     with Steps(len(results) + 1) as steps:
         systems = []
@@ -120,6 +123,8 @@ def run(
         )
         deliver(page, output)
         if figure is not None and drawing is not None:
+            from capeval.report.caption_figure import save_figure
+
             save_figure(drawing, figure)
     count = "1 system" if len(systems) == 1 else f"{len(systems)} systems"
     deliver(f"{output}: {len(captions):,} images, {count}\n", None)

@@ -36,8 +36,9 @@ __all__ = [
 ]
 
 TIES_NOTE = (
-    "Ties: tau-b divides by the pairs without ties, and tau-c corrects for the number of different values."
-    " Accuracy: equal scores count half, and pairs with equal ratings are excluded."
+    "Ties: tau-b divides by the pairs without ties, tau-c corrects for the number of different values, and"
+    " Spearman gives equal values their mean rank. Accuracy: equal scores count half, and"
+    " pairs with equal ratings are excluded."
 )
 """Footnote on ties."""
 
@@ -122,7 +123,9 @@ def difference_table(
         (f"With fewer than {FEWEST_SYSTEMS} systems, there is no test.",) if math.isnan(first.p_value) else ()
     )
     return Grid(
-        columns=("A", "B", "Coefficient", "A - B", "p-value", "Test over"), rows=rows, notes=(note, *lacking)
+        columns=("A", "B", "Coefficient", "A - B", "p-value", "Test over"),
+        rows=rows,
+        notes=(note, TIES_NOTE, *lacking),
     )
 
 

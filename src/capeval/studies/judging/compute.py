@@ -116,7 +116,11 @@ class HumanColumn:
     def notes(self) -> tuple[str, ...]:
         """Footnotes on the value, its interval, the test against the next system, and alpha."""
         measures = f"{self.question.name}: {self.question.measures}"
-        tests = {describe_test(each) for each in self.compare_neighbors().values()}
+        # Neighbors are chosen by their values, so the p-values are not corrected for their number.
+        tests = {
+            f"{describe_test(each).removesuffix('.')}; not corrected for the number of comparisons."
+            for each in self.compare_neighbors().values()
+        }
         alphas = {row.alpha.note for row in self.rows.values() if row.alpha is not None}
         return (measures, *self._describe_intervals(), *sorted(tests), *sorted(alphas))
 

@@ -37,7 +37,8 @@ WINS = Question(
 )
 STRENGTH = Question(
     name="Bradley-Terry",
-    measures="strength as log-odds of winning; the mean of all systems is 0",
+    measures="strength as log-odds of winning; the mean of all systems is 0; a tie is half a win, and any two"
+    " systems that met have one additional tie",
     scale="nominal",
 )
 
