@@ -50,7 +50,7 @@ def test_a_report_is_verified(user: User, files: Path, people: People) -> None:
     command = "capeval score references.json ours.json -m BLEU,CIDEr --bootstrap --per-image -f json"
     user.run(f"{command} -o report.json")
     verify = "capeval verify report.json --references references.json --results ours.json"
-    assert user.read(verify).startswith("Same digits: yes (15 scores, 100 images)\n")
+    assert user.read(verify).startswith("Same digits: yes (5 scores, 5 intervals, 100 images)\n")
     changed = {**people.ours, next(iter(people.ours)): "A dog."}
     write_results(files / "ours.json", changed)
     done = user.run(verify, status=1)
