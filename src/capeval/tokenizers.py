@@ -401,7 +401,8 @@ def warn_about_other_scripts(references: TokenizedReferences, metric: str) -> No
     first = [captions.native.of(row)[0] for row in range(min(_SAMPLE, len(captions)))]
     if not language_tokens.is_written_in_latin(first):
         warnings.warn(
-            f"{metric} is for English: its scores of captions such as {shorten(first[0])} have no meaning",
+            f"{metric} is for English: its scores of captions such as {shorten(first[0])} have no meaning;"
+            " choose other metrics, such as BLEU, ROUGE-L and CIDEr-D",
             CapevalWarning,
             stacklevel=4,
         )

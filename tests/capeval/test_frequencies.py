@@ -515,11 +515,12 @@ def test_frequencies_of_another_tokenizer_are_warned_about(tmp_path: Path) -> No
     metric.prepare(CORPUS, tokenizer=TOKENIZERS["char"])
 
 
-def test_frequencies_of_other_tokens_are_warned_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("images", [100, 1000])
+def test_frequencies_of_other_tokens_are_warned_about(tmp_path: Path, images: int) -> None:
     path = tmp_path / "coco-train-idxs.p"
     words = [f"w{number}" for number in range(30)]
     generator = random.Random(0)
-    corpus = {image: [" ".join(generator.choices(words, k=8)) for _ in range(2)] for image in range(1000)}
+    corpus = {image: [" ".join(generator.choices(words, k=8)) for _ in range(2)] for image in range(images)}
     DocumentFrequencies.of(corpus, tokenizer=TOKENS).save_pickle(path)
     loaded = DocumentFrequencies.load_pickle(path)
     metric = CiderD(frequencies=loaded)

@@ -27,6 +27,7 @@ __all__ = ["DocumentFrequencies"]
 
 _FORMAT = "capeval document frequencies 1"
 # Small corpora and short texts say nothing about the tokens.
+_FEW_IMAGES = 30
 _MANY_IMAGES = 1000
 _FEW_PAIRS = 20
 _LEAST_KNOWN = 0.05
@@ -262,25 +263,32 @@ class DocumentFrequencies:
                     CapevalWarning,
                     stacklevel=5,
                 )
-        elif self.images >= _MANY_IMAGES and not self.stem:
-            self._warn_about_unknown_pairs(references)
+        elif self.images >= _FEW_IMAGES and not self.stem:
+            self._warn_about_unknown_words(references)
 
-    def _warn_about_unknown_pairs(self, references: TokenizedReferences) -> None:
+    def _warn_about_unknown_words(self, references: TokenizedReferences) -> None:
         captions = references.references
-        texts = [text for image in captions.image_ids[:_SAMPLE] for text in references.texts(image)]
-        pairs = {pair for text in texts for pair in pairwise(text.split(" "))}
+        texts = [
+            text.split(" ") for image in captions.image_ids[:_SAMPLE] for text in references.texts(image)
+        ]
+        pairs = {pair for words in texts for pair in pairwise(words)}
         if len(pairs) < _FEW_PAIRS:
             return
         self._is_compared = True
         numbers = {word: number for number, word in enumerate(self.native.words())}
-        rows, _ = self.native.of_order(2)
-        counted = rows[:, 0].astype(np.int64) * len(numbers) + rows[:, 1]
         wanted = [
             numbers[first] * len(numbers) + numbers[second]
             for first, second in pairs
             if first in numbers and second in numbers
         ]
-        if np.isin(wanted, counted).sum() < len(pairs) * _LEAST_KNOWN:
+        # Small corpora have few pairs of words in two or more images.
+        if self.images >= _MANY_IMAGES:
+            rows, _ = self.native.of_order(2)
+            counted = rows[:, 0].astype(np.int64) * len(numbers) + rows[:, 1]
+            known = int(np.isin(wanted, counted).sum())
+        else:
+            known = len(wanted)
+        if known < len(pairs) * _LEAST_KNOWN:
             warnings.warn(
                 f"the document frequencies of {self.name} contain nearly no pair of words of the references;"
                 " they may be frequencies of other tokens, such as numbers of words",

@@ -83,9 +83,16 @@ def evaluate(
     """
     omitted = metrics.omitted if isinstance(metrics, DefaultMetrics) else None
     resolved = resolve(metrics)
-    given, matched, matching = match_captions(
-        References(references), Candidates(candidates), missing=missing, extra=extra
-    )
+    known = References(references)
+    given, matched, matching = match_captions(known, Candidates(candidates), missing=missing, extra=extra)
+    if given is not known and isinstance(subsets, Mapping):
+        skipped = known.keys() - set(given)
+        subsets = {
+            name: [image for image in images if image not in skipped]
+            if isinstance(images, Iterable)
+            else images
+            for name, images in subsets.items()
+        }
     evaluator = Evaluator(given, resolved, tokenizer=tokenizer, replay=replay, omitted=omitted)
     report = evaluator.evaluate(matched, subsets=subsets)
     return replace(report, matching=matching)

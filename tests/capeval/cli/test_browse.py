@@ -104,6 +104,7 @@ def test_pictures_are_linked_or_in_the_page(folder: Path) -> None:
 @pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
 def test_chosen_images_become_a_figure(folder: Path, suffix: str) -> None:
     figure = folder / f"figure.{suffix}"
+    (folder / "pictures" / "3.gif").write_bytes(PIXEL)
     with_details = ("--domains", "domains.json", "--constraints", "constraints.json", "--images", "pictures")
     drawn = set()
     for _ in range(2):
@@ -122,7 +123,7 @@ def test_chosen_images_become_a_figure(folder: Path, suffix: str) -> None:
         *[("700", "b"), ("", "a cat"), ("", "a"), ("700", "dog")],
         *[("700", "Reference"), ("", "a cat"), ("", "A"), ("700", "dog"), ("", "by a Fire-Hydrant")],
     ]
-    assert figure.read_text().count("<image ") == 1
+    assert figure.read_text().count("<image ") == 2
 
 
 def test_figures_of_wrong_images_are_refused(folder: Path) -> None:
@@ -146,6 +147,8 @@ def test_figures_of_wrong_images_are_refused(folder: Path) -> None:
     ):
         with pytest.raises(OptionError, match=error):
             run(folder, *options)
+    with pytest.raises(OptionError, match="--choose: image '3' is without a picture among --images"):
+        run(folder, "--choose", "3", *figure, "--images", "pictures")
     (folder / "pictures" / "1.gif").write_bytes(b"no picture")
     with pytest.raises(OptionError, match=r"1\.gif: not a picture that can be read"):
         run(folder, "--choose", "1", *figure, "--images", "pictures")

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 import capeval
+from capeval import evaluate
 from capeval.cli.commands.metrics import _describe
 from capeval.cli.toolkit.output import name_systems
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
@@ -773,3 +774,26 @@ def test_ids_of_subsets_are_matched_as_those_of_results(tmp_path: Path) -> None:
     (tmp_path / "subsets.json").write_text(json.dumps({"dogs": [7]}))
     message = refusal("score", *paths, "--subset", tmp_path / "subsets.json")
     assert "subset 'dogs': image 7 is not among the references" in message
+
+
+def test_subsets_of_skipped_images(tmp_path: Path) -> None:
+    captions = {str(image): [f"a dog number {image}"] for image in range(4)}
+    (tmp_path / "references.json").write_text(json.dumps(captions))
+    results = [{"image_id": str(image), "caption": f"a dog number {image}"} for image in range(3)]
+    (tmp_path / "a.json").write_text(json.dumps(results))
+    (tmp_path / "subsets.json").write_text(json.dumps({"odd": ["1", "3"], "even": ["0", "2"]}))
+    paths = [tmp_path / "references.json", tmp_path / "a.json"]
+    options = ("-m", "BLEU-1", "--missing", "skip", "--subset", tmp_path / "subsets.json", "-f", "json")
+    found = json.loads(output("score", *paths, *options))
+    assert found["subset_images"]["odd"]["images"] == 1
+    report = evaluate(
+        captions,
+        {image: texts[0] for image, texts in captions.items() if image != "3"},
+        ["BLEU-1"],
+        missing="skip",
+        subsets={"odd": ["1", "3"]},
+    )
+    assert report.subsets["odd"]["BLEU-1"] == found["subsets"]["odd"]["BLEU-1"]
+    (tmp_path / "subsets.json").write_text(json.dumps({"last": ["3"]}))
+    message = refusal("score", *paths, *options)
+    assert "subset 'last': none of its images was scored" in message

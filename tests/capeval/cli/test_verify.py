@@ -79,6 +79,8 @@ def test_all_systems_of_a_report(files: Path) -> None:
     (files / "d.json").write_text(json.dumps(A))
     code, text = verify(*given, "--results", "c.json", "--results", "d.json", "-f", "json")
     assert (code, [each["same"] for each in json.loads(text)]) == (1, [True, False])
+    message = refusal("verify", *given, "--results", "b.json", "--results", "c.json")
+    assert "'c': no system of the report; name the file with --results SYSTEM=FILE" in message
     message = refusal("verify", *given, "--results", "c.json")
     assert "must be repeated for each of the 2 systems of the report, a, b (got 1: c)" in message
     done = run("verify", "report.json", "-r", "references.json", "--results", "a.json")

@@ -19,7 +19,7 @@ from capeval.cli.toolkit.options import (
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, name_systems
 from capeval.errors import OptionError
-from capeval.errors.messages import shorten
+from capeval.errors.messages import format_images, shorten
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates, ImageId, References
@@ -153,6 +153,9 @@ def _choose_images(
         got = shorten(unknown[0]) if unknown else "none"
         first = shorten(next(iter(ids)))
         raise OptionError(f"--choose must list ids of images with references, such as {first} (got {got})")
+    without = [image for image in wanted if pictures and ids[image] not in pictures]
+    if without:
+        raise OptionError(f"--choose: {format_images(without)} without a picture among --images")
     return [
         ChosenImage(
             title=details.domains.get(image, ""),

@@ -111,7 +111,7 @@ def run(
     loaded = scoring.load_captions(references, results, reading, names=names)
     subsets: dict[str, list[ImageId] | None] = {"all": None}
     if options.subset is not None:
-        found = scoring.subsets_of(options.subset, loaded.references)
+        found = scoring.subsets_of(options.subset, loaded.references, loaded.skipped)
         if "all" in found:
             raise OptionError(f"{options.subset}: a subset can't have the name 'all', which means all images")
         subsets.update(found)

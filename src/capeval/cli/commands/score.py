@@ -31,7 +31,8 @@ from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.cli.toolkit.inputs import CaptionReader
-    from capeval.data.captions import ImageId, References
+    from capeval.cli.toolkit.scoring import LoadedCaptions
+    from capeval.data.captions import ImageId
     from capeval.report import System
     from capeval.scoring.report import Report
     from capeval.tokenizers import Tokenizer
@@ -175,14 +176,14 @@ def _print_citation(options: ScoreOptions) -> None:
 
 
 def _get_subsets(
-    options: ScoreOptions, reading: CaptionReader, captions: References
+    options: ScoreOptions, reading: CaptionReader, loaded: LoadedCaptions
 ) -> dict[str, list[ImageId]]:
     """Return the subsets in the file of `--subset`, or those of the benchmark."""
     from capeval.cli.toolkit.scoring import subsets_of
 
     if options.subset is not None:
-        return subsets_of(options.subset, captions)
-    return {} if options.has_images_only else reading.get_subsets(captions)
+        return subsets_of(options.subset, loaded.references, loaded.skipped)
+    return {} if options.has_images_only else reading.get_subsets(loaded.references)
 
 
 def _score_files(
@@ -199,7 +200,7 @@ def _score_files(
     reading = scoring.create_reader(evaluation.reading, options.benchmark)
     loaded = scoring.load_captions(references, list(results.values()), reading, names=list(results))
     captions = loaded.references
-    subsets = _get_subsets(options, reading, captions)
+    subsets = _get_subsets(options, reading, loaded)
     has_intervals = options.bootstrap or (bool(subsets) and options.subset is None)
     evaluation = reading.choose_metrics(evaluation)
     pictures = None

@@ -27,6 +27,7 @@ from capeval.cli.toolkit.output import (
     name_systems,
 )
 from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import format_names
 
 if TYPE_CHECKING:
     from capeval.metrics import Metric
@@ -154,14 +155,20 @@ def run(
 def _pair_results(
     reports: Sequence[SavedReport], results: Mapping[str, Path]
 ) -> list[tuple[SavedReport, Path]]:
-    """Return the report of each result file: by the name of its system, or else in order.
+    """Return the report of each result file: by the name of its system or, if no name fits, in order.
 
     Raises:
-        OptionError: The numbers of systems and files differ, and the names of some files are no systems.
+        OptionError: Only some of the files have names of systems, or the numbers of systems and files differ.
     """
     by_name = {saved.system: saved for saved in reports}
     if len(reports) > 1 and all(name in by_name for name in results):
         return [(by_name[name], path) for name, path in results.items()]
+    unknown = [name for name in results if name not in by_name]
+    if len(reports) > 1 and len(unknown) < len(results):
+        raise OptionError(
+            f"{format_names(unknown)}: no system of the report; name the file with --results SYSTEM=FILE (the"
+            f" systems are {format_names(list(by_name))})"
+        )
     if len(reports) != len(results):
         systems = ", ".join(saved.system or "unnamed" for saved in reports)
         raise OptionError(
@@ -232,7 +239,7 @@ def _verify_all(
     if options.subset is None:
         subsets = reader.get_subsets(loaded.references)
     else:
-        subsets = scoring.subsets_of(options.subset, loaded.references)
+        subsets = scoring.subsets_of(options.subset, loaded.references, loaded.skipped)
     verifications, evaluator = [], None
     with Steps(2 * len(pairs)) as steps:
         for place, (saved, path) in enumerate(pairs):

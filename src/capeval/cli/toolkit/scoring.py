@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -91,11 +91,13 @@ class LoadedCaptions:
         references: The references.
         candidates: The candidates of each system, in the order of the files.
         matchings: How the images of each file were matched to the references.
+        skipped: The images of the references that were skipped, because a system has no result.
     """
 
     references: References
     candidates: list[Candidates]
     matchings: list[Matching]
+    skipped: Collection[ImageId] = ()
 
     def evaluate(self, evaluator: Evaluator, place: int, **options: Any) -> Report:
         """Evaluate the candidates at a place; the report contains their matching."""
@@ -176,6 +178,7 @@ def _select_common(
             )
             for matching in matchings
         ],
+        skipped=references.keys() - set(common),
     )
 
 
@@ -214,20 +217,34 @@ def find_omitted(options: EvaluationOptions) -> dict[str, str]:
     return names.omitted if isinstance(names, DefaultMetrics) else {}
 
 
-def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
-    """Load the subsets in a file, with ids as in the references, and check that all images have some."""
+def subsets_of(
+    path: Path, references: References, skipped: Collection[ImageId] = ()
+) -> dict[str, list[ImageId]]:
+    """Load the subsets in a file, with ids as in the references, and check that all images have some.
+
+    Skipped images are left out.
+
+    Raises:
+        MismatchError: A subset has an image without references, or only skipped images.
+    """
     subsets = load_subsets(path)
     listed = list(dict.fromkeys(image for images in subsets.values() for image in images))
-    if any(image not in references for image in listed):
+    if any(image not in references and image not in skipped for image in listed):
         # By the rules for the ids of results.
-        _, ids = match_ids(references.image_ids, listed)
+        _, ids = match_ids([*references, *skipped], listed)
         subsets = {name: [ids.get(image, image) for image in images] for name, images in subsets.items()}
     for name, images in subsets.items():
-        unknown = [image for image in images if image not in references]
+        unknown = [image for image in images if image not in references and image not in skipped]
         if unknown:
             raise MismatchError(
                 f"{path}: subset {name!r:.80}: {format_images(unknown)} not among the references"
             )
+        if images and skipped and not any(image in references for image in images):
+            raise MismatchError(f"{path}: subset {name!r:.80}: none of its images was scored")
+    if skipped:
+        subsets = {
+            name: [image for image in images if image in references] for name, images in subsets.items()
+        }
     return subsets
 
 
