@@ -213,7 +213,7 @@ class DocumentFrequencies:
                 orders = [_check_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             name, digest = str(about["name"]), about.get("digest")
-            # Files of version 0.1.0 do not contain the tokenizer.
+            # Older files do not contain the tokenizer.
             tokenizer = str(about.get("tokenizer", ""))
             return cls(native, name=name, stem=bool(about["stem"]), digest=digest, tokenizer=tokenizer)
         except Exception as error:

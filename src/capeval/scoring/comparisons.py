@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from math import isclose, isnan
+from math import ceil, isclose, isnan
 from typing import Literal
 
 from capeval._internal.notebook_html import html_table
@@ -175,7 +174,7 @@ def format_p_value(comparison: Comparison, *, is_corrected: bool = False, digits
     )
     if is_smallest and p_value >= 10.0**-digits / 2:
         # Rounded up, so that the inequality holds.
-        bound = math.ceil(round(p_value * 10**digits, 6)) / 10**digits
+        bound = ceil(round(p_value * 10**digits, 6)) / 10**digits
         sign = "≤" if isclose(p_value, bound) else "<"
         return f"{sign}{bound:.{digits}f}".rstrip("0")
     return format_exact_p_value(p_value, digits=digits)

@@ -55,7 +55,7 @@ class BenchmarkReader(CaptionReader):
         return self._loaded.references
 
     def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
-        """Load candidates; the error for a reference file says that the benchmark replaces it."""
+        """Load candidates; the error for a reference file names the option that replaces it."""
         try:
             return super().candidates_in(file, name, references)
         except FormatError as error:
