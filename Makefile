@@ -94,19 +94,23 @@ test-rust: ## Run the tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
 # A crashed test process ends the run and its test is named. With restarts, the run could hang.
-PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
+PYTEST := pytest -n auto --max-worker-restart 0
+# SlipCover records the executed lines and hardly slows the tests down. coverage.py needs half as much time again
+# before Python 3.12.
+COVERAGE := build/coverage.json
+SLIPCOVER := $(BIN)/python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE)
 test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
-	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
+	@mkdir -p build && rm -f $(COVERAGE)
+	$(SLIPCOVER) -m $(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 
-coverage: $(VENV)/.native ## Measure the lines of the Python packages that the gate's tests execute
-	@sh scripts/install_packages.sh chromium
-	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system" --cov --cov-report=term
+coverage: $(VENV)/.native ## Print the share of lines that the last run of the gate's tests executed
+	@$(BIN)/python -m scripts.coverage_figure $(COVERAGE)
 
 # Each process runs whole modules, so that the servers of a module start only once.
 test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
-	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
+	$(BIN)/$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
 # Downloads and single processes use little of the machine, so they run at the same time.
 PARALLEL := $(MAKE) --no-print-directory --jobs 2
@@ -114,6 +118,7 @@ test-system: ## Run all system tests in an hour: servers, databases, browsers, J
 	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
 	@$(MAKE) --no-print-directory test-processes
 	@$(PARALLEL) test-training test-baselines test-distributed goldens
+	@$(MAKE) --no-print-directory coverage
 
 # The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
 # (2.9 GB to download).
