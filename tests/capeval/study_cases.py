@@ -205,20 +205,23 @@ class StudyCase:
     Attributes:
         arguments: The arguments of the command; those that begin with `@` are files of `write_files`.
         report: The same study in Python, with options left at their defaults where the command has them so.
+        has_figures: Whether the example has figures. Studies that only write files of a project have none.
     """
 
     arguments: tuple[str, ...]
     report: Callable[[Path], StudyReport]
+    has_figures: bool = True
 
 
 CASES: dict[str, StudyCase] = {
     "human": StudyCase(arguments=("@captions.json", "-m", "BLEU-1"), report=_human),
-    "cider-paper": StudyCase(arguments=("--flickr8k", "@flickr8k"), report=_cider_paper),
+    "cider-paper": StudyCase(arguments=("--flickr8k", "@flickr8k"), report=_cider_paper, has_figures=False),
     "coco-paper": StudyCase(arguments=("@captions.json",), report=_coco_paper),
     "words": StudyCase(arguments=("@captions.json", "--tagger", "wordnet"), report=_words),
     "plan": StudyCase(
         arguments=("@captions.json", "--pairs", "HC=3,HI=3"),
         report=lambda folder: report_plan(_plan(folder), ("HC", "HI")),
+        has_figures=False,
     ),
     "votes": StudyCase(
         arguments=("@plan", "@votes.csv"),
@@ -240,5 +243,7 @@ CASES: dict[str, StudyCase] = {
         arguments=("@domains.json", "--coco", "@captions.json", "-m", "CIDEr-D"), report=_nocaps_paper
     ),
     "choose": StudyCase(arguments=("@boxes.csv", "-n", "15"), report=_choose),
-    "build": StudyCase(arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build),
+    "build": StudyCase(
+        arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build, has_figures=False
+    ),
 }
