@@ -16,6 +16,7 @@ from capeval.datasets.selection import choose_images, compare_selection
 from capeval.formats import load_candidates, load_references
 from capeval.formats.judgments.plans import Plan, get_plan_paths, load_plan, load_votes, write_plan
 from capeval.formats.judgments.ratings import load_ratings
+from capeval.formats.keywords import load_keywords
 from capeval.report.study_report import StudyReport
 from capeval.studies import (
     cider_paper,
@@ -30,6 +31,7 @@ from capeval.studies import (
     judging,
     nocaps_paper,
     plan,
+    priming,
     ranking,
     votes,
     words,
@@ -48,6 +50,7 @@ from capeval.studies.human.report import report as report_human
 from capeval.studies.judging.report import report as report_judging
 from capeval.studies.nocaps_paper.report import report as report_nocaps_paper
 from capeval.studies.plan.report import report as report_plan
+from capeval.studies.priming.report import report as report_priming
 from capeval.studies.ranking.report import report as report_ranking
 from capeval.studies.votes.report import report as report_votes
 from capeval.studies.words.report import report as report_words
@@ -89,6 +92,10 @@ def write_files(folder: Path) -> None:
     _write_rows(folder / "m1.csv", [("image_id", "caption", "rating", "system"), *better])
     boxes = [(f"i{image}", f"/m/{label}") for image in range(30) for label in range(1 + image % 8)]
     _write_rows(folder / "boxes.csv", [("ImageID", "LabelName"), *boxes])
+    items = [{"key": str(image), "keywords": ["Dog", "Bus"]} for image in CAPTIONS]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    plain = {image: texts[:2] for image, texts in CAPTIONS.items()}
+    (folder / "plain.json").write_text(json.dumps(plain), encoding="utf-8")
     (folder / "plans.json").write_text(json.dumps(PLANS), encoding="utf-8")
     planned = _plan(folder)
     (folder / "plan").mkdir()
@@ -192,6 +199,11 @@ def _choose(folder: Path) -> StudyReport:
     return report_choice(compare_selection(annotations, choose_images(annotations, 15)))
 
 
+def _priming(folder: Path) -> StudyReport:
+    plain, primed = (load_references(folder / name) for name in ("plain.json", "captions.json"))
+    return report_priming(priming.study_priming(plain, primed, load_keywords(folder / "items.jsonl")))
+
+
 def _build(folder: Path) -> StudyReport:
     captions = load_references(folder / "captions.json")
     dataset = build_dataset(captions, load_plans(folder / "plans.json", captions.image_ids))
@@ -243,6 +255,9 @@ CASES: dict[str, StudyCase] = {
         arguments=("@domains.json", "--coco", "@captions.json", "-m", "CIDEr-D"), report=_nocaps_paper
     ),
     "choose": StudyCase(arguments=("@boxes.csv", "-n", "15"), report=_choose),
+    "priming": StudyCase(
+        arguments=("@plain.json", "@captions.json", "--keywords", "@items.jsonl"), report=_priming
+    ),
     "build": StudyCase(
         arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build, has_figures=False
     ),

@@ -70,7 +70,7 @@ _PAPER: dict[Any, Any] = {
 }
 _DOTS_PER_INCH = 300
 # The longest line of a title, in characters.
-_TITLE_LINE = 50
+_TITLE_LINE = 48
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +132,11 @@ def plot_intervals(panels: Mapping[str, Mapping[str, Estimate]], *, title: str) 
     rows = math.ceil(len(panels) / columns)
     most = max(map(len, panels.values()))
     names = {tuple(values) for values in panels.values()}
-    with paper_figure(0.3 + rows * (0.45 + 0.15 * most)) as figure:
+    titles = [textwrap.fill(name, _TITLE_LINE // columns) for name in panels]
+    lines = 1 + max(title.count("\n") for title in titles)
+    with paper_figure(0.3 + rows * (0.33 + 0.12 * lines + 0.15 * most)) as figure:
         axes = figure.subplots(rows, columns, squeeze=False, sharey=len(names) == 1).flat
-        for panel, (name, values) in zip(axes, panels.items(), strict=False):
+        for panel, name, values in zip(axes, titles, panels.values(), strict=False):
             for place, (value, low, high) in enumerate(values.values()):
                 panel.plot((low, high), (place, place), color=COLORS[0], linewidth=1.5)
                 panel.plot(value, place, marker="o", markersize=3, color=COLORS[0])

@@ -111,7 +111,7 @@ def _draw_curves(
 def _select_ticks(counts: Sequence[int]) -> list[int]:
     """Return the counts, without those with labels too close on a logarithmic axis."""
     places = sorted(set(counts), reverse=True)
-    room = 0.07 * math.log(places[0] / places[-1])
+    room = 0.14 * math.log(places[0] / places[-1])
     spaced = places[:1]
     for count in places[1:]:
         if math.log(spaced[-1] / count) >= room:
