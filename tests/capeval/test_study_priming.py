@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from capeval import References
 from capeval.cli.app import app
+from capeval.data.captions import ImageId
 from capeval.errors import FormatError, MismatchError
 from capeval.formats.keywords import load_keywords
 from capeval.studies.priming import PLAIN, PRIMED, ClassMentions, PrimingOptions, study_priming
@@ -31,7 +32,11 @@ PRIMED_CAPTIONS = References(
         "d": ["Not in the other set."],
     }
 )
-KEYWORDS = {"a": ["Red panda", "Tree"], "b": ["Dog", "Studio couch"], "c": ["Bus", "Quokka"]}
+KEYWORDS: dict[ImageId, list[str]] = {
+    "a": ["Red panda", "Tree"],
+    "b": ["Dog", "Studio couch"],
+    "c": ["Bus", "Quokka"],
+}
 
 
 def test_measures_equal_counts_by_hand() -> None:

@@ -61,7 +61,9 @@ def _plot_precision(forecast: Forecast) -> Figure:
         )
         if forecast.cost > 0:
             of_image = forecast.cost / forecast.images
-            costs = panel.secondary_xaxis("top", functions=(lambda x: x * of_image, lambda x: x / of_image))
+            costs = panel.secondary_xaxis(
+                "top", functions=(lambda x: np.multiply(x, of_image), lambda x: np.divide(x, of_image))
+            )
             costs.set_xlabel("Cost")
         panel.legend(frameon=False)
         set_title(figure, "Precision by number of images (dots: this forecast)")

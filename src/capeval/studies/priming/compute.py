@@ -246,7 +246,8 @@ def _compare(name: str, values: FloatArray, options: PrimingOptions) -> PrimingM
 
 def _find_known(values: FloatArray) -> NDArray[np.bool_]:
     """Return the images with a value in both sets; captions without weighted n-grams have no Self-CIDEr."""
-    return ~np.isnan(values).any(axis=1)
+    known: NDArray[np.bool_] = np.logical_not(np.isnan(values).any(axis=1))
+    return known
 
 
 def _count_classes(

@@ -57,8 +57,9 @@ def _build_difference_table(study: PrimingStudy) -> Grid:
 
 def _build_cell(value: float, low: float, high: float) -> Cell:
     """Return the cell of a mean; resamples of equal values don't show how certain it is."""
-    ends = {} if low == high else {"low": low, "high": high}
-    return Cell(value=value, digits=2, **ends)
+    if low == high:
+        return Cell(value=value, digits=2)
+    return Cell(value=value, low=low, high=high, digits=2)
 
 
 def _build_keyword_table(study: PrimingStudy) -> Grid:

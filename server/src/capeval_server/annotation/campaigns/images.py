@@ -78,7 +78,7 @@ def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
     """Return the address and the license of an image, if known."""
     found = {} if about is None else {"source": about.url, "license": about.license or about.license_url}
     for field, text in found.items():
-        longest = Image._meta.get_field(field).max_length
+        longest: int | None = getattr(Image._meta.get_field(field), "max_length", None)
         if longest is not None and len(text) > longest:
             raise CampaignError(
                 f"{name}: its {field} must have at most {longest} characters (got {len(text):,})"
