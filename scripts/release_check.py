@@ -97,6 +97,7 @@ BASE = Distribution(
         "capeval/datasets/published/*.csv",
         "capeval/datasets/published/SOURCES.md",
         "capeval/datasets/splits/*.txt",
+        "capeval/datasets/word_forms.tsv",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",
         "capeval/report/*.html",
@@ -129,7 +130,7 @@ PURE = (
     Distribution(
         name="capeval-decoding",
         root="decoding",
-        files=("capeval_decoding/*.py", "capeval_decoding/*.tsv", "capeval_decoding/py.typed"),
+        files=("capeval_decoding/*.py", "capeval_decoding/py.typed"),
         command=("baselines", "--help"),
     ),
 )

@@ -16,6 +16,7 @@ from capeval.datasets.selection import choose_images, compare_selection
 from capeval.formats import load_candidates, load_references
 from capeval.formats.judgments.plans import Plan, get_plan_paths, load_plan, load_votes, write_plan
 from capeval.formats.judgments.ratings import load_ratings
+from capeval.formats.keywords import load_keywords
 from capeval.report.study_report import StudyReport
 from capeval.studies import (
     cider_paper,
@@ -30,6 +31,7 @@ from capeval.studies import (
     judging,
     nocaps_paper,
     plan,
+    priming,
     ranking,
     votes,
     words,
@@ -48,6 +50,7 @@ from capeval.studies.human.report import report as report_human
 from capeval.studies.judging.report import report as report_judging
 from capeval.studies.nocaps_paper.report import report as report_nocaps_paper
 from capeval.studies.plan.report import report as report_plan
+from capeval.studies.priming.report import report as report_priming
 from capeval.studies.ranking.report import report as report_ranking
 from capeval.studies.votes.report import report as report_votes
 from capeval.studies.words.report import report as report_words
@@ -89,6 +92,10 @@ def write_files(folder: Path) -> None:
     _write_rows(folder / "m1.csv", [("image_id", "caption", "rating", "system"), *better])
     boxes = [(f"i{image}", f"/m/{label}") for image in range(30) for label in range(1 + image % 8)]
     _write_rows(folder / "boxes.csv", [("ImageID", "LabelName"), *boxes])
+    items = [{"key": str(image), "keywords": ["Dog", "Bus"]} for image in CAPTIONS]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    plain = {image: texts[:2] for image, texts in CAPTIONS.items()}
+    (folder / "plain.json").write_text(json.dumps(plain), encoding="utf-8")
     (folder / "plans.json").write_text(json.dumps(PLANS), encoding="utf-8")
     planned = _plan(folder)
     (folder / "plan").mkdir()
@@ -192,6 +199,11 @@ def _choose(folder: Path) -> StudyReport:
     return report_choice(compare_selection(annotations, choose_images(annotations, 15)))
 
 
+def _priming(folder: Path) -> StudyReport:
+    plain, primed = (load_references(folder / name) for name in ("plain.json", "captions.json"))
+    return report_priming(priming.study_priming(plain, primed, load_keywords(folder / "items.jsonl")))
+
+
 def _build(folder: Path) -> StudyReport:
     captions = load_references(folder / "captions.json")
     dataset = build_dataset(captions, load_plans(folder / "plans.json", captions.image_ids))
@@ -205,20 +217,23 @@ class StudyCase:
     Attributes:
         arguments: The arguments of the command; those that begin with `@` are files of `write_files`.
         report: The same study in Python, with options left at their defaults where the command has them so.
+        has_figures: Whether the example has figures. Studies that only write files of a project have none.
     """
 
     arguments: tuple[str, ...]
     report: Callable[[Path], StudyReport]
+    has_figures: bool = True
 
 
 CASES: dict[str, StudyCase] = {
     "human": StudyCase(arguments=("@captions.json", "-m", "BLEU-1"), report=_human),
-    "cider-paper": StudyCase(arguments=("--flickr8k", "@flickr8k"), report=_cider_paper),
+    "cider-paper": StudyCase(arguments=("--flickr8k", "@flickr8k"), report=_cider_paper, has_figures=False),
     "coco-paper": StudyCase(arguments=("@captions.json",), report=_coco_paper),
     "words": StudyCase(arguments=("@captions.json", "--tagger", "wordnet"), report=_words),
     "plan": StudyCase(
         arguments=("@captions.json", "--pairs", "HC=3,HI=3"),
         report=lambda folder: report_plan(_plan(folder), ("HC", "HI")),
+        has_figures=False,
     ),
     "votes": StudyCase(
         arguments=("@plan", "@votes.csv"),
@@ -240,5 +255,10 @@ CASES: dict[str, StudyCase] = {
         arguments=("@domains.json", "--coco", "@captions.json", "-m", "CIDEr-D"), report=_nocaps_paper
     ),
     "choose": StudyCase(arguments=("@boxes.csv", "-n", "15"), report=_choose),
-    "build": StudyCase(arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build),
+    "priming": StudyCase(
+        arguments=("@plain.json", "@captions.json", "--keywords", "@items.jsonl"), report=_priming
+    ),
+    "build": StudyCase(
+        arguments=("@captions.json", "@plans.json", "--release", "1.0"), report=_build, has_figures=False
+    ),
 }

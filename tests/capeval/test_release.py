@@ -77,7 +77,7 @@ def test_metadata_has_the_version_and_the_pin(
         (("capeval/captions_val2014.json", 10), "w must not contain capeval/captions_val2014.json"),
         (("capeval/meteor.tables", 10), "w must not contain capeval/meteor.tables"),
         (("capeval_server/__init__.py", 10), "w must not contain capeval_server/__init__.py"),
-        (("capeval_decoding/word_forms.tsv", 10), "w must not contain capeval_decoding/word_forms.tsv"),
+        (("capeval_decoding/py.typed", 10), "w must not contain capeval_decoding/py.typed"),
         (("capeval/big.py", 20_000_000), "w contains capeval/big.py of 20,000,000 bytes"),
     ],
 )
@@ -111,7 +111,7 @@ def test_all_files_of_a_package_are_allowed(distribution: Distribution) -> None:
 
 def test_a_missing_file_of_a_package_is_reported() -> None:
     files = [(file, 1) for file in release_check.list_package_files(DECODING)]
-    missing = "capeval_decoding/word_forms.tsv"
+    missing = "capeval_decoding/word_forms.py"
     files.remove((missing, 1))
     assert list(release_check.check_complete(DECODING, "w", files)) == [f"w must contain {missing}"]
 

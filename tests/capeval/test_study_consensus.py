@@ -418,7 +418,7 @@ def test_curves_have_a_panel_a_class() -> None:
     curves = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2, 1)))
     figure = accuracy_curves(curves, [2, 1])
     titles = [panel.get_title(loc="left") for panel in figure.axes]
-    assert titles[:3] == ["HC (1 pairs)", "HI (1 pairs)", "All (2 pairs)"]
+    assert titles[:3] == ["HC (1 pair)", "HI (1 pair)", "All (2 pairs)"]
     one = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2,)))
     accuracy_curves(one, [2])
 

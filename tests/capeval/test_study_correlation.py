@@ -434,4 +434,4 @@ def test_tables_and_figure() -> None:
         " corrected for the number of images and not for the number of comparisons.",
         TIES_NOTE,
     )
-    assert len(dots(found, "title").axes) == len(COEFFICIENTS)
+    assert len(dots(found.values, "title").axes) == len(COEFFICIENTS) + 1

@@ -281,7 +281,7 @@ def test_tables_name_the_images_of_document_frequencies(frequencies: Frequencies
     tables = report(study).tables
     for table in tables.values():
         assert any(each.startswith(f"Document frequencies of CIDEr-D: {note}") for each in table.notes)
-    title = bars({"a": found}, "CIDEr-D").axes[0].get_title(loc="left")
+    title = " ".join(bars({"a": found}, "CIDEr-D").get_suptitle().split())
     assert title.endswith(f"of {'all images' if frequencies == 'all' else 'each domain'})")
 
 

@@ -17,6 +17,7 @@ from capeval.cli.app import app
 from capeval.datasets import coco
 from capeval.datasets.nocaps import load_captions
 from capeval.datasets.open_images import load_class_names
+from capeval.datasets.word_forms import load_word_forms
 from capeval.errors import CapevalError, FormatError, OptionError
 from capeval.formats.constraints import load_constraints, write_constraints
 from capeval_decoding.boxes import Boxes, load_detections, load_ground_truth
@@ -26,7 +27,6 @@ from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 from capeval_decoding.word_forms import (
     constraint,
     load_published_forms,
-    load_word_forms,
     make_published_constraint,
 )
 from tests.shared_data import shared_data

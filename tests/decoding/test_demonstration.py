@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from capeval import tokenize
 from capeval.cli.app import app
 from capeval.datasets import coco
+from capeval.datasets.word_forms import load_word_forms
 from capeval.errors import OptionError
 from capeval_decoding.captions import build_vocabulary
 from capeval_decoding.demonstration import Demonstration
 from capeval_decoding.trigrams import TrigramModel
-from capeval_decoding.word_forms import load_word_forms
 
 CAPTIONS = [text.split() for text in ("a dog runs", "a dog sits", "a cat sits", "a dog runs")]
 VOCABULARY = build_vocabulary(CAPTIONS, least=2, more=["zebra"])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.datasets.open_images import subcategories
+from capeval.datasets.word_forms import WordForms
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.errors.messages import format_names
 from capeval.formats.io.json import read_json
@@ -19,7 +20,6 @@ from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
 from capeval.toolkit import validate_choice, validate_integer, validate_number
 from capeval.toolkit.random import make_named_generator
 from capeval_decoding.boxes import Boxes
-from capeval_decoding.word_forms import WordForms
 
 __all__ = ["NEVER", "RULES", "ConstraintFilter", "Decision", "Hierarchy", "load_hierarchy"]
 
@@ -77,7 +77,7 @@ def load_hierarchy(
 
         >>> from capeval.datasets.open_images import load_class_names
         >>> from capeval_decoding.constraint_filter import load_hierarchy
-        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> from capeval.datasets.word_forms import load_word_forms
         >>> hierarchy = load_hierarchy("hierarchy.json", load_class_names("classes.csv"), load_word_forms())
         >>> hierarchy.heights
         {'animal': 1, 'dog': 0, 'fire hydrant': 0, 'tree': 0}
@@ -163,7 +163,7 @@ class ConstraintFilter:
         >>> import numpy as np
         >>> from capeval_decoding.boxes import Boxes
         >>> from capeval_decoding.constraint_filter import ConstraintFilter, Hierarchy
-        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> from capeval.datasets.word_forms import load_word_forms
         >>> hierarchy = Hierarchy(heights={"bird": 1, "duck": 0}, published_heights={"bird": 1, "duck": 0})
         >>> boxes = Boxes(classes=("Bird", "Duck"), corners=np.array(2 * [[0.0, 0, 1, 1]]), scores=np.ones(2))
         >>> for each in ConstraintFilter().decide(7, boxes, hierarchy, load_word_forms()):

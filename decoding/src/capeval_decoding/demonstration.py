@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from capeval.datasets.word_forms import WordForms
 from capeval.toolkit import validate_integer
 from capeval.toolkit.random import make_named_generator
 from capeval_decoding.captions import build_vocabulary
@@ -12,7 +13,7 @@ from capeval_decoding.constraint_filter import NEVER
 from capeval_decoding.search import Beam, BeamSearch
 from capeval_decoding.state_machines import build_state_machine
 from capeval_decoding.trigrams import TrigramModel
-from capeval_decoding.word_forms import WordForms, constraint
+from capeval_decoding.word_forms import constraint
 
 __all__ = ["Demonstration", "Example"]
 
@@ -44,7 +45,7 @@ class Demonstration:
 
     Example:
         >>> from capeval_decoding.demonstration import Demonstration
-        >>> from capeval_decoding.word_forms import load_word_forms
+        >>> from capeval.datasets.word_forms import load_word_forms
         >>> captions = 10 * [["a", "cat", "sleeps"]] + 5 * [["a", "dog", "runs"]]
         >>> demonstration = Demonstration(captions, load_word_forms())
         >>> demonstration.make_example([]).caption

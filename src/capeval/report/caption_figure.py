@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
-from capeval._internal.atomic_write import atomic_write
 from capeval.errors import OptionError
 from capeval.report.figures import COLORS, STYLE
 from capeval.tokenizers import Tokenizer, tokenize
@@ -24,7 +22,7 @@ from capeval.tokenizers import Tokenizer, tokenize
 if TYPE_CHECKING:
     from matplotlib.backends.backend_agg import RendererAgg
 
-__all__ = ["ChosenImage", "draw_captions", "save_figure"]
+__all__ = ["ChosenImage", "draw_captions"]
 
 _WIDTH = 7.0
 _COLUMNS = 4
@@ -82,27 +80,6 @@ def draw_captions(images: Sequence[ChosenImage], tokenizer: Tokenizer | None = N
             block.draw(figure, top, height)
             top -= block.height + 2 * _GAP
         return figure
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PDF, PNG or SVG, atomically. The same figure gives the same bytes.
-
-    Raises:
-        OSError: The file can't be written.
-    """
-    form = path.suffix[1:].lower()
-    metadata = {
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": None},
-    }[form]
-    data = io.BytesIO()
-    # Fonts of type 42 stay text in PDF.
-    style = {**STYLE, "svg.hashsalt": path.stem, "pdf.fonttype": 42}
-    with mpl.rc_context(style):
-        figure.savefig(data, format=form, dpi=_DOTS_PER_INCH, metadata=metadata)
-    with atomic_write(path) as file:
-        file.write(data.getvalue())
 
 
 class _Ruler:

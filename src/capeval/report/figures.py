@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,10 +17,29 @@ from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import atomic_write
 
-__all__ = ["COLORS", "COLUMN", "STYLE", "Curve", "paper_figure", "plot_lines", "save", "to_svg"]
+__all__ = [
+    "COLORS",
+    "COLUMN",
+    "FORMATS",
+    "STYLE",
+    "Curve",
+    "Estimate",
+    "paper_figure",
+    "plot_intervals",
+    "plot_lines",
+    "save_figure",
+    "set_title",
+    "to_svg",
+]
 
 COLUMN = 3.3
 """The width of a column in a paper with two columns, in inches."""
+
+FORMATS = ("pdf", "png", "svg")
+"""The formats in which the figures of a study are written."""
+
+Estimate = tuple[float, float, float]
+"""A value and the ends of its interval; the ends are NaN without an interval."""
 
 # The palette of Okabe and Ito, which is safe for color-blind readers.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -48,6 +69,8 @@ _PAPER: dict[Any, Any] = {
     "legend.handlelength": 1.5,
 }
 _DOTS_PER_INCH = 300
+# The longest line of a title, in characters.
+_TITLE_LINE = 48
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +114,45 @@ def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label
             panel.plot(curve.x, curve.y, marker=".", color=color, label=name)
             if curve.low is not None and curve.high is not None:
                 panel.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)
-        panel.set_title(title, loc="left")
+        set_title(figure, title)
         panel.set_xlabel(x_label)
         panel.set_ylabel(y_label)
         panel.legend(frameon=False)
         return figure
+
+
+def plot_intervals(panels: Mapping[str, Mapping[str, Estimate]], *, title: str) -> Figure:
+    """Plot values with their intervals, one line per name, in two columns of panels.
+
+    Args:
+        panels: The values by name, by the title of the panel.
+        title: The title of the figure.
+    """
+    columns = min(len(panels), 2)
+    rows = math.ceil(len(panels) / columns)
+    most = max(map(len, panels.values()))
+    names = {tuple(values) for values in panels.values()}
+    titles = [textwrap.fill(name, _TITLE_LINE // columns) for name in panels]
+    lines = 1 + max(title.count("\n") for title in titles)
+    with paper_figure(0.3 + rows * (0.33 + 0.12 * lines + 0.15 * most)) as figure:
+        axes = figure.subplots(rows, columns, squeeze=False, sharey=len(names) == 1).flat
+        for panel, name, values in zip(axes, titles, panels.values(), strict=False):
+            for place, (value, low, high) in enumerate(values.values()):
+                panel.plot((low, high), (place, place), color=COLORS[0], linewidth=1.5)
+                panel.plot(value, place, marker="o", markersize=3, color=COLORS[0])
+            panel.set_yticks(range(len(values)), list(values))
+            panel.set_ylim(len(values) - 0.5, -0.5)
+            panel.set_title(name, loc="left")
+            panel.grid(axis="x", color="#dddddd", linewidth=0.6)
+        for panel in list(figure.axes)[len(panels) :]:
+            panel.set_axis_off()
+        set_title(figure, title)
+        return figure
+
+
+def set_title(figure: Figure, title: str) -> None:
+    """Set the title of a figure of one column, in lines that fit."""
+    figure.suptitle(textwrap.fill(title, _TITLE_LINE), x=0.01, ha="left", fontsize=7.5, fontweight="bold")
 
 
 def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
@@ -114,27 +171,21 @@ def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
     return data.getvalue()
 
 
-def save(figure: Figure, path: Path) -> tuple[Path, Path]:
-    """Write a figure as PNG and as SVG, each atomically.
-
-    Args:
-        figure: The figure.
-        path: The path of the files without a suffix.
-
-    Returns:
-        The paths of both files. The same figure gives the same bytes.
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PDF, PNG or SVG, atomically. The same figure gives the same bytes.
 
     Raises:
-        OSError: A file can't be written.
+        OSError: The file can't be written.
     """
-    png = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(png, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
-    written = []
-    svg = to_svg(figure, path.name, dpi=_DOTS_PER_INCH)
-    for form, data in (("png", png.getvalue()), ("svg", svg)):
-        target = path.with_name(f"{path.name}.{form}")
-        with atomic_write(target) as file:
-            file.write(data)
-        written.append(target)
-    return written[0], written[1]
+    form = path.suffix[1:].lower()
+    if form == "svg":
+        content = to_svg(figure, path.stem, dpi=_DOTS_PER_INCH)
+    else:
+        names = {"pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}[form]
+        data = io.BytesIO()
+        # Fonts of type 42 stay text in PDF.
+        with mpl.rc_context({**STYLE, "pdf.fonttype": 42}):
+            figure.savefig(data, format=form, dpi=_DOTS_PER_INCH, metadata=dict.fromkeys(names))
+        content = data.getvalue()
+    with atomic_write(path) as file:
+        file.write(content)

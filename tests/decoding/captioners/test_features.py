@@ -79,7 +79,7 @@ from capeval_decoding.baselines.captioning import caption_images, make_machine_b
 from capeval_decoding.baselines.features import FeatureFile
 from capeval_decoding.search import BeamSearch
 from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
-from capeval_decoding.word_forms import load_word_forms
+from capeval.datasets.word_forms import load_word_forms
 from tests.decoding.captioners.test_features import most
 
 forms = load_word_forms()

@@ -200,6 +200,17 @@ def test_files_of_addresses_that_are_refused(content: str, message: str) -> None
     assert message in str(raised.value)
 
 
+@override_settings(IMAGE_HOSTS=["images.example.org"])
+def test_addresses_of_image_information() -> None:
+    content = b'{"images": [{"id": "a", "file_name": "a.jpg", "coco_url": "https://images.example.org/a"}]}'
+    (found,) = read_addresses("image_info.json", content)
+    assert (found.name, found.address) == ("a.jpg", "https://images.example.org/a")
+    with pytest.raises(CampaignError, match=r"image_info.json, image 'a': 'address' must begin with https"):
+        read_addresses("image_info.json", content.replace(b"https:", b"http:"))
+    with pytest.raises(CampaignError, match=r"image_info\.json"):
+        read_addresses("image_info.json", b'{"images": 1}')
+
+
 @override_settings(IMAGE_HOSTS=[])
 def test_no_host_is_allowed_unless_the_settings_say_so() -> None:
     with pytest.raises(CampaignError, match="settings allow: none"):

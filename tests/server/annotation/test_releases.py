@@ -19,6 +19,7 @@ from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.models import Campaign, Image, Participation, Release, Response
 from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.challenge_files import write_challenge
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
@@ -102,7 +103,13 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
 def test_a_release_keeps_the_fields_of_images() -> None:
     campaign = make("write", items=0, answers=1, batch=2)
     Image.objects.create(
-        campaign=campaign, digest="f" * 64, name="beach.jpg", width=640, height=480, license="CC BY 4.0"
+        campaign=campaign,
+        digest="f" * 64,
+        name="beach.jpg",
+        width=640,
+        height=480,
+        license="CC BY 4.0",
+        source="https://x.org/beach.jpg",
     )
     items = [
         ItemDefinition(key=key, image=image, group="", category="", payload={"keywords": words}, expected={})
@@ -122,6 +129,7 @@ def test_a_release_keeps_the_fields_of_images() -> None:
         "width": 640,
         "height": 480,
         "license": 1,
+        "coco_url": "https://x.org/beach.jpg",
         "sha256": "f" * 64,
     }
     assert known["2"] == {"id": 2}
@@ -228,7 +236,7 @@ def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
     plan = {"images": 4, "references": 2, "held_out": True, "many": 3, "many_images": 2}
     plans.write_text(json.dumps({"val": {**plan, "private": True}}))
     release = release_files.freeze(None, campaign, "1.0", plans=plans)
-    challenge = import_challenge(release_files.write_challenge(release, tmp_path / "challenge"))
+    challenge = import_challenge(write_challenge(release, tmp_path / "challenge"))
     few, many = ReferenceSet.objects.filter(split__challenge=challenge).order_by("name")
     assert (few.name, few.part, many.name, len(many.part or ())) == ("c2", None, "c3", 2)
     while scorer.work_once():
@@ -240,10 +248,21 @@ def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
         assert result.scores.get(name="BLEU-4", subset="").value is not None
 
 
+def test_domains_become_subsets_of_a_challenge(tmp_path: Path) -> None:
+    release = release_files.freeze(None, filled(), "1.0", plans=plans_in(tmp_path))
+    domains = {"near-domain": [0, 2, 17], "out-domain": [18]}
+    challenge = import_challenge(write_challenge(release, tmp_path / "challenge", domains))
+    (split,) = challenge.splits.all()
+    assert [subset.name for subset in split.subsets.all()] == ["near-domain"]
+    assert json.loads((tmp_path / "challenge" / "subsets_val.json").read_text()) == {"near-domain": [0, 2]}
+    with pytest.raises(CampaignError, match="subsets must contain images of the release"):
+        write_challenge(release, tmp_path / "other", {"out-domain": [18]})
+
+
 def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -> None:
     campaign = filled()
     release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
-    path = release_files.write_challenge(release, tmp_path / "challenge")
+    path = write_challenge(release, tmp_path / "challenge")
     challenge = import_challenge(path)
     frozen = (release_files.folder_of(release) / "private" / "captions_val.json").read_bytes()
     version = ReferenceVersion.objects.get(reference_set__split__challenge=challenge)

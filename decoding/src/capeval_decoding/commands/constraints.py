@@ -18,9 +18,9 @@ from capeval.toolkit.command_line import (
 
 if TYPE_CHECKING:
     from capeval.data.captions import ImageId
+    from capeval.datasets.word_forms import WordForms
     from capeval.report import Grid
     from capeval_decoding.constraint_filter import Decision
-    from capeval_decoding.word_forms import WordForms
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -67,10 +67,10 @@ def run(
     """Derive constraints on captions from object boxes, and show their words."""
     from capeval.datasets.nocaps import load_image_ids
     from capeval.datasets.open_images import load_class_names
+    from capeval.datasets.word_forms import load_word_forms
     from capeval.formats.constraints import write_constraints
     from capeval_decoding.boxes import load_detections, load_ground_truth
     from capeval_decoding.constraint_filter import ConstraintFilter, load_hierarchy
-    from capeval_decoding.word_forms import load_word_forms
 
     if form == "json":
         raise OptionError(

@@ -29,10 +29,10 @@ def run(
     The command demonstrates the constrained search; it is not a captioner and uses no images.
     """
     from capeval.datasets import coco
+    from capeval.datasets.word_forms import load_word_forms
     from capeval.report import Cell, Grid
     from capeval.tokenizers import tokenize
     from capeval_decoding.demonstration import Demonstration
-    from capeval_decoding.word_forms import load_word_forms
 
     with Steps(3) as steps:
         steps.next("Reading the captions of COCO val2014")

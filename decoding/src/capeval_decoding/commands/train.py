@@ -51,6 +51,7 @@ def run(
     to its 1,913 classes was never published. Its core is available as capeval_decoding.baselines.baby_talk
     for use with your own weights.
     """
+    from capeval.datasets.word_forms import load_word_forms
     from capeval.toolkit.inputs import references_from
     from capeval_decoding.baselines.embeddings import join_vectors
     from capeval_decoding.baselines.features import FeatureFile
@@ -58,7 +59,6 @@ def run(
     from capeval_decoding.baselines.updown import UpDown, UpDownSizes
     from capeval_decoding.captions import build_vocabulary, encode_captions, tokenize_captions
     from capeval_decoding.commands.devices import check_device
-    from capeval_decoding.word_forms import load_word_forms
 
     check_device(device)
     options = TrainingOptions(

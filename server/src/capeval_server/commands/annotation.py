@@ -59,7 +59,7 @@ def _warn(campaign: Campaign) -> None:
 
 
 def fetch(
-    path: Annotated[Path, Argument(metavar="FILE", help="CSV with the columns image and address.")],
+    path: Annotated[Path, Argument(metavar="FILE", help="CSV of image and address, or image_info.json.")],
     folder: Annotated[Path, Argument(help="Folder for the images; created if missing.")],
 ) -> None:
     """Download images into a folder, from hosts that the settings allow.
@@ -509,12 +509,18 @@ def challenge(
     slug: Slug,
     name: Name,
     folder: Annotated[Path, Argument(help="Output folder; created if missing.")],
+    subsets: Annotated[
+        Path | None,
+        Option(help="JSON file of images by subset, such as of 'capeval study domains --subsets'."),
+    ] = None,
 ) -> None:
     """Write the files of a new challenge from a release, for review and import."""
     set_up()
-    from capeval_server.annotation.releases import release_files
+    from capeval.formats import load_subsets
+    from capeval_server.annotation.releases.challenge_files import write_challenge
 
-    print(release_files.write_challenge(_get_release(slug, name), folder))
+    images = None if subsets is None else load_subsets(subsets)
+    print(write_challenge(_get_release(slug, name), folder, images))
 
 
 def publish(

@@ -123,7 +123,7 @@ def run(
         )
         deliver(page, output)
         if figure is not None and drawing is not None:
-            from capeval.report.caption_figure import save_figure
+            from capeval.report.figures import save_figure
 
             save_figure(drawing, figure)
     count = "1 system" if len(systems) == 1 else f"{len(systems)} systems"

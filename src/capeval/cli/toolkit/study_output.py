@@ -11,6 +11,8 @@ from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import deliver, render
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
     from capeval.studies.shared.papers import PaperReport
@@ -28,7 +30,10 @@ __all__ = [
 Folder = Annotated[
     Path | None,
     Option(
-        "--output", "-o", metavar="FOLDER", help="Write tables (CSV) and figures (PNG, SVG) to this folder."
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Write tables (CSV) and figures (PDF, PNG, SVG) to this folder.",
     ),
 ]
 
@@ -76,12 +81,19 @@ def write_study_report(
     tables = {**report.tables, **{name: make() for name, make in report.long_tables.items()}}
     for name, grid in tables.items():
         deliver(to_csv(grid), folder / f"{name}.csv")
-    for name, draw in report.figures.items():
-        from capeval.report.figures import save
-
-        save(draw(), folder / name)
-    written = len(tables) + 2 * len(report.figures) + len(write(folder))
+    drawn = [path for name, draw in report.figures.items() for path in _write_figure(draw(), folder / name)]
+    written = len(tables) + len(drawn) + len(write(folder))
     deliver(f"{written} files in {folder}\n", None)
+
+
+def _write_figure(figure: Figure, place: Path) -> list[Path]:
+    """Write a figure in each format, and return the paths."""
+    from capeval.report.figures import FORMATS, save_figure
+
+    paths = [place.with_name(f"{place.name}.{form}") for form in FORMATS]
+    for path in paths:
+        save_figure(figure, path)
+    return paths
 
 
 def write_paper_report(report: PaperReport, folder: Path | None = None) -> None:

@@ -23,24 +23,20 @@ def draw_versions(curves: Curves, counts: Sequence[int]) -> Figure:
         curves: Class to metric to the accuracy for each of `counts`.
         counts: The numbers of references.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from capeval.report.figures import COLORS, paper_figure
 
-    from capeval.report.figures import COLORS, STYLE
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 4.6), layout="constrained")
-        panels = figure.subplots(1, len(_FAMILIES))
+    with paper_figure(5.4) as figure:
+        panels = figure.subplots(len(_FAMILIES), sharex=True)
         for panel, family in zip(panels, _FAMILIES, strict=True):
             names = [name for name in curves["all"] if name.startswith(family)]
             for name, color, marker in zip(names, COLORS, _MARKERS, strict=False):
                 means = [100 * point.mean for point in curves["all"][name]]
-                panel.plot(counts, means, color=color, marker=marker, markersize=4, linewidth=1, label=name)
+                panel.plot(counts, means, color=color, marker=marker, markersize=3, label=name)
             panel.set_xscale("log")
             panel.set_xticks(counts, [str(count) for count in counts])
             panel.minorticks_off()
             panel.set_title(family, loc="left")
-            panel.set_xlabel("References")
-            panel.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
-        panels[0].set_ylabel("Accuracy (%)")
+            panel.set_ylabel("Accuracy (%)")
+            panel.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+        panels[-1].set_xlabel("References")
         return figure

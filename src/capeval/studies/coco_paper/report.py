@@ -124,7 +124,7 @@ def _compare_words(study: WordStudy, classes: str) -> PaperPart:
             ),
         ),
         reason=f"The paper prints no numbers. {len(few.words):,} most frequent words of val2014. {classes}",
-        figures={"figure-3": report_words(study).figures["word-agreement-wide"]},
+        figures={"figure-3": report_words(study).figures["word-agreement"]},
     )
 
 

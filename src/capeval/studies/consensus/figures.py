@@ -9,19 +9,46 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from capeval.studies.consensus import SystemWins
-from capeval.studies.shared.accuracy import AccuracyOverDraws
+from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["accuracy_curves", "list_systems", "win_bars"]
+__all__ = ["accuracy_curves", "accuracy_dots", "list_systems", "win_bars"]
+
+_COLUMNS = 2
 
 
 def list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
     """Return the labels of the systems: their names, or `System 1` and so on for numbers."""
     systems = next(iter(wins.values())).fractions
     return [f"System {system}" if system.isdecimal() else system for system in systems]
+
+
+def accuracy_dots(metrics: Mapping[str, Mapping[str, Accuracy]], judgment: str) -> Figure:
+    """Plot the accuracy of each metric with its interval over pairs, one panel per class of pairs.
+
+    Args:
+        metrics: Metric to class to accuracy.
+        judgment: The kind of judgment, for the title.
+    """
+    from capeval.report.figures import plot_intervals
+
+    panels = {
+        _name_class(kind, first.pairs): {
+            name: (100 * of[kind].value, 100 * of[kind].low, 100 * of[kind].high)
+            for name, of in metrics.items()
+        }
+        for kind, first in next(iter(metrics.values())).items()
+    }
+    return plot_intervals(
+        panels, title=f"Accuracy (%) on {judgment} judgments, with 95% intervals over pairs"
+    )
+
+
+def _name_class(kind: str, pairs: int) -> str:
+    return f"{'All' if kind == 'all' else kind} ({pairs:,} {'pair' if pairs == 1 else 'pairs'})"
 
 
 def accuracy_curves(
@@ -35,21 +62,16 @@ def accuracy_curves(
         curves: Class to metric to the accuracy for each of `counts`.
         counts: The numbers of references.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from capeval.report.figures import paper_figure
 
-    from capeval.report.figures import STYLE
-
-    with mpl.rc_context(STYLE):
-        # One more place than panels, for the legend.
-        columns = math.ceil(math.sqrt(len(curves) + 1))
-        rows = math.ceil((len(curves) + 1) / columns)
-        figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    # One more place than panels, for the legend.
+    rows = math.ceil((len(curves) + 1) / _COLUMNS)
+    with paper_figure(2.0 * rows) as figure:
+        panels = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
         for panel, (kind, metrics) in zip(panels, curves.items(), strict=False):
             pairs = next(iter(metrics.values()))[0].pairs
             _draw_curves(panel, metrics, counts)
-            panel.set_title(f"{'All' if kind == 'all' else kind} ({pairs:,} pairs)", loc="left")
+            panel.set_title(_name_class(kind, pairs), loc="left")
             panel.set_xlabel("References")
             panel.set_ylabel("Accuracy (%)")
         for panel in panels[len(curves) :]:
@@ -58,7 +80,9 @@ def accuracy_curves(
             *panels[0].get_legend_handles_labels(),
             frameon=False,
             loc="upper left",
-            title="bands: 95 % interval over pairs\nbars: lowest and highest draw",
+            title="bands: 95% interval over pairs\nbars: lowest and highest draw",
+            fontsize=6,
+            title_fontsize=6,
             alignment="left",
         )
         return figure
@@ -87,7 +111,7 @@ def _draw_curves(
 def _select_ticks(counts: Sequence[int]) -> list[int]:
     """Return the counts, without those with labels too close on a logarithmic axis."""
     places = sorted(set(counts), reverse=True)
-    room = 0.07 * math.log(places[0] / places[-1])
+    room = 0.14 * math.log(places[0] / places[-1])
     spaced = places[:1]
     for count in places[1:]:
         if math.log(spaced[-1] / count) >= room:
@@ -101,13 +125,9 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
     Args:
         wins: The fraction of wins of each system, by judgment or metric.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from capeval.report.figures import COLORS, paper_figure
 
-    from capeval.report.figures import COLORS, STYLE
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    with paper_figure(2.6) as figure:
         panel = figure.subplots()
         systems = list_systems(wins)
         places, width = np.arange(len(systems)), 0.8 / len(wins)
@@ -119,8 +139,8 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
             values = list(won.fractions.values())
             panel.bar(places + offset, values, width, color=color, label=name, hatch=hatch)
         panel.axhline(0.5, color="#888888", linewidth=0.8, linestyle=":")
-        panel.set_xticks(places, systems)
+        panel.set_xticks(places, [system.replace(" ", "\n") for system in systems])
         panel.set_ylabel("Fraction of wins")
         panel.set_title("Fraction of wins against the other systems", loc="left")
-        panel.legend(frameon=False, ncols=3)
+        figure.legend(frameon=False, ncols=3, loc="outside lower center")
         return figure

@@ -14,7 +14,7 @@ from capeval.datasets.published.cider import load_cider_accuracy
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
-from capeval.studies.consensus.figures import accuracy_curves, list_systems, win_bars
+from capeval.studies.consensus.figures import accuracy_curves, accuracy_dots, list_systems, win_bars
 from capeval.studies.consensus.pair_tables import build_pair_table, build_test_table
 from capeval.studies.judging.report import create_alpha_cell
 from capeval.studies.shared.accuracy import Accuracy, AccuracyOverDraws
@@ -40,7 +40,7 @@ _DRAWS = "Accuracy in percent. In brackets: the lowest and the highest draw of t
 
 
 def report(study: ConsensusStudy) -> StudyReport:
-    """Return the tables of a study, and its figures of wins and curves, if any."""
+    """Return the tables of a study, and its figures of accuracies, wins and curves."""
     one, rules, published = len(study.accuracy) == 1, study.options.tie_rules, _get_published(study)
     notes = _list_reference_notes(study)
     tables = {
@@ -52,7 +52,6 @@ def report(study: ConsensusStudy) -> StudyReport:
     if study.tests:
         tables["paired-tests"] = build_test_table(study.tests, rules)
     tables["pairs-without-a-winner"] = _build_tie_table(study)
-    figures: dict[str, Callable[[], Figure]] = {}
     if study.human:
         tables["human-performance"] = _build_human_table(study.human, rules)
     if study.agreement:
@@ -61,18 +60,34 @@ def report(study: ConsensusStudy) -> StudyReport:
         judgment = next(iter(study.accuracy))
         tables["wins"] = _build_win_table(study.wins, judgment)
         tables["balanced-wins"] = _build_win_table(study.balanced_wins, judgment, _BALANCED)
-        figures["wins"] = partial(win_bars, study.wins)
-        figures["balanced-wins"] = partial(win_bars, study.balanced_wins)
     if study.by_references:
         curves, counts = study.by_references, study.options.counts
         of_pairs = _build_curve_table(curves, counts, rules, lambda one: (one.low, one.high))
         of_draws = _build_curve_table(curves, counts, rules, lambda one: (one.lowest, one.highest))
         tables["accuracy-by-references"] = replace(of_pairs, notes=(_INTERVALS, *rules.notes))
         tables["lowest-and-highest-draw"] = replace(of_draws, notes=(_DRAWS, *rules.notes))
-        figures["accuracy-by-references"] = partial(accuracy_curves, curves, counts)
     return StudyReport(
-        tables=tables, long_tables={"pairs": lambda: build_pair_table(study.judged, rules)}, figures=figures
+        tables=tables,
+        long_tables={"pairs": lambda: build_pair_table(study.judged, rules)},
+        figures=_list_figures(study),
     )
+
+
+def _list_figures(study: ConsensusStudy) -> dict[str, Callable[[], Figure]]:
+    """Return the figures of accuracies by judgment, and those of wins and curves, if any."""
+    one = len(study.accuracy) == 1
+    figures: dict[str, Callable[[], Figure]] = {
+        "accuracy" if one else f"accuracy-{judgment}": partial(accuracy_dots, metrics, judgment)
+        for judgment, metrics in study.accuracy.items()
+    }
+    if study.wins:
+        figures["wins"] = partial(win_bars, study.wins)
+        figures["balanced-wins"] = partial(win_bars, study.balanced_wins)
+    if study.by_references:
+        figures["accuracy-by-references"] = partial(
+            accuracy_curves, study.by_references, study.options.counts
+        )
+    return figures
 
 
 def _get_published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:

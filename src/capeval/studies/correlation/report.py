@@ -52,7 +52,7 @@ def report(study: CorrelationStudy) -> StudyReport:
             f"Correlation with ratings, {level} level ({correlations.observations:,} observations;"
             f" intervals over {correlations.units})"
         )
-        figures[f"{level}-level"] = partial(dots, correlations, title)
+        figures[f"{level}-level"] = partial(dots, correlations.values, title)
         if level in study.differences:
             tables[f"{level}-level-differences"] = difference_table(correlations, study.differences[level])
     return StudyReport(tables=tables, figures=figures)
@@ -134,26 +134,17 @@ def _build_difference_cell(each: Comparison) -> Cell:
     return Cell(value=each.difference, low=ends[0], high=ends[1], digits=4)
 
 
-def dots(correlations: Correlations, title: str) -> Figure:
-    """Plot coefficients with intervals: one panel per coefficient, one line per score."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+def dots(values: Mapping[str, Mapping[str, Interval]], title: str) -> Figure:
+    """Plot coefficients with intervals: one panel per coefficient, one line per score.
 
-    from capeval.report.figures import COLORS, STYLE
+    Args:
+        values: The coefficients of each score, by name.
+        title: The title of the figure.
+    """
+    from capeval.report.figures import plot_intervals
 
-    metrics = list(correlations.values)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 1.2 + 0.3 * len(metrics)), layout="constrained")
-        panels = figure.subplots(1, len(COEFFICIENTS), sharey=True)
-        for panel, name in zip(panels, COEFFICIENTS, strict=True):
-            for place, metric in enumerate(metrics):
-                each = correlations.values[metric][name]
-                color = COLORS[place % len(COLORS)]
-                panel.plot((each.low, each.high), (place, place), color=color, linewidth=2)
-                panel.plot(each.score, place, marker="o", color=color)
-            panel.set_title(name, loc="left")
-            panel.grid(axis="x", color="#dddddd", linewidth=0.6)
-        panels[0].set_yticks(range(len(metrics)), metrics)
-        panels[0].invert_yaxis()
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
-        return figure
+    panels = {
+        name: {metric: (row[name].score, row[name].low, row[name].high) for metric, row in values.items()}
+        for name in COEFFICIENTS
+    }
+    return plot_intervals(panels, title=title)

@@ -1,21 +1,26 @@
-"""Tables of the correlation of corpus scores with human judgments of systems."""
+"""Tables and figures of the correlation of corpus scores with human judgments of systems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
-from capeval.studies.correlation.report import TIES_NOTE, build_coefficient_cells
+from capeval.studies.correlation.report import TIES_NOTE, build_coefficient_cells, dots
 from capeval.studies.correlation.systems import SystemCorrelation
 from capeval.studies.shared.coefficients import COEFFICIENTS
 from capeval.studies.shared.system_intervals import list_interval_notes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["report"]
 
 
 def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
-    """Return one row per question, release and metric."""
+    """Return one row per question, release and metric, and a figure per question and release."""
     rows = tuple(
         (
             Cell(value=each.question),
@@ -38,4 +43,17 @@ def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
     ]
     notes = (*list_interval_notes(intervals), TIES_NOTE, *without_scores)
     columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS, "Intervals over")
-    return StudyReport(tables={"system-level": Grid(columns=columns, rows=rows, notes=notes)})
+    table = Grid(columns=columns, rows=rows, notes=notes)
+    return StudyReport(tables={"system-level": table}, figures=_list_figures(correlations))
+
+
+def _list_figures(correlations: Sequence[SystemCorrelation]) -> dict[str, Callable[[], Figure]]:
+    figures: dict[str, Callable[[], Figure]] = {}
+    for number, each in enumerate(correlations, start=1):
+        values = {metric: row for metric, row in each.coefficients.items() if row is not None}
+        if values:
+            release = f", release {each.release}" if each.release else ""
+            title = f"Correlation with {each.question}{release} ({len(each.systems)} systems)"
+            # Names of releases are free text, which may be invalid in file names.
+            figures[f"system-level-{number}"] = partial(dots, values, title)
+    return figures

@@ -29,7 +29,7 @@ def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]
 
 
 def image_report(systems: Mapping[str, ImageDiversity]) -> StudyReport:
-    """Return the diversity of the captions of an image, one row per system."""
+    """Return the diversity of the captions of an image, one row per system, and a figure."""
     rows = tuple(
         (
             Cell(value=name),
@@ -50,7 +50,27 @@ def image_report(systems: Mapping[str, ImageDiversity]) -> StudyReport:
         *(f"mBLEU-{order}" for order in ORDERS),
         *("mBLEU-4 by image", "Self-CIDEr", "Words", "Distinct", "Novel"),
     )
-    return StudyReport(tables={"diversity-within-images": Grid(columns=columns, rows=rows)})
+    return StudyReport(
+        tables={"diversity-within-images": Grid(columns=columns, rows=rows)},
+        figures={"self-cider": lambda: _plot_self_cider(systems)},
+    )
+
+
+def _plot_self_cider(systems: Mapping[str, ImageDiversity]) -> Figure:
+    from capeval.report.figures import Curve, plot_lines
+
+    curves = {}
+    for name, each in systems.items():
+        known = each.self_cider[~np.isnan(each.self_cider)]
+        counts, edges = np.histogram(known, bins=20, range=(0, 1))
+        shares = 100 * counts / max(len(known), 1)
+        curves[name] = Curve(x=((edges[1:] + edges[:-1]) / 2).tolist(), y=shares.tolist())
+    return plot_lines(
+        curves,
+        title="Diversity of the captions of an image",
+        x_label="Self-CIDEr (0: equal captions)",
+        y_label="Share of images (%)",
+    )
 
 
 def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
@@ -94,10 +114,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
 
     Images require annotations.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import COLORS, STYLE
+    from capeval.report.figures import COLORS, paper_figure
 
     panels_of: list[tuple[str, str, dict[str, NDArray[np.int64]], int]] = [
         ("Words per caption", "captions", {name: each.histogram for name, each in corpora.items()}, 30)
@@ -109,9 +126,8 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
             ("Classes per image", "images", classes, 15),
             ("Instances per image", "images", instances, 30),
         ]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(1.6 + 4.2 * len(panels_of), 3.6), layout="constrained")
-        panels = figure.subplots(1, len(panels_of), squeeze=False)[0]
+    with paper_figure(2.1 * len(panels_of)) as figure:
+        panels = figure.subplots(len(panels_of), squeeze=False)[:, 0]
         for panel, (title, what, shown, most) in zip(panels, panels_of, strict=True):
             for place, (name, histogram) in enumerate(shown.items()):
                 # The last place also counts everything beyond it.

@@ -38,6 +38,8 @@ _OVERALL_SCORES = {
     "table2": _DOMAIN_SCORES,
     "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE"),
 }
+# With more bars, their labels are vertical.
+_MAX_LABELS = 8
 _COCO_SCORES = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
 
 
@@ -241,21 +243,19 @@ def bars(
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import COLORS, STYLE
+    from capeval.report.figures import COLORS, paper_figure, set_title
 
     domains = _list_domains(systems)
     width = 0.8 / len(systems)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    # Horizontal labels of many bars would overlap.
+    rotation = 0 if len(systems) * len(domains) <= _MAX_LABELS else 90
+    with paper_figure(2.6) as figure:
         panel = figure.subplots()
         for place, (name, scores) in enumerate(systems.items()):
             x = [group - 0.4 + width * (place + 0.5) for group in range(len(domains))]
             y = [100 * scores.corpus[domain][metric] for domain in domains]
             drawn = panel.bar(x, y, width * 0.95, color=COLORS[place % len(COLORS)], label=name)
-            panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
+            panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=6, rotation=rotation)
         people = [(human or {}).get(domain, {}).get(metric) for domain in domains]
         for group, score in enumerate(people):
             if score is not None:
@@ -265,9 +265,9 @@ def bars(
                 panel.plot(ends, (score, score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
-        panel.set_title(f"{metric} by domain{_describe_weights(systems, metric)}", loc="left")
+        set_title(figure, f"{metric} by domain{_describe_weights(systems, metric)}")
         panel.set_ylabel(f"{metric} x 100")
-        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
         return figure
 
 

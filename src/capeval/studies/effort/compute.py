@@ -169,6 +169,7 @@ class Forecast:
     """Forecast of a campaign.
 
     Attributes:
+        images: The number of images or pairs per system.
         answers: The expected number of answers to all questions.
         most_answers: The number of answers without early stopping.
         hours: The total working time of all people, in hours.
@@ -181,6 +182,7 @@ class Forecast:
         level: The level of the interval.
     """
 
+    images: int
     answers: float
     most_answers: int
     hours: float
@@ -230,6 +232,7 @@ def forecast(
     error = sqrt(max(value * (1 - value) - tied / 4, 0.0) / images)
     reach = NormalDist().inv_cdf((1 + options.level) / 2)
     return Forecast(
+        images=images,
         answers=questions * each,
         most_answers=questions * votes,
         hours=hours,

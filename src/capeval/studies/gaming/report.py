@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["ratio_map", "report"]
+
+# The longest line of an attack's name in the figure, in characters.
+_NAME_LINE = 24
 
 
 def report(results: Sequence[Gamed]) -> StudyReport:
@@ -75,20 +80,23 @@ def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics
         attacks: The names of the rows.
         metrics: The names of the columns.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    from capeval.report.figures import STYLE
+    from capeval.report.figures import paper_figure, set_title
 
     values = np.asarray(ratios, dtype=np.float64)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(2.8 + 0.7 * len(metrics), 0.9 + 0.32 * len(attacks)), layout="constrained")
+    with paper_figure(0.9 + 0.25 * len(attacks)) as figure:
         panel = figure.subplots()
         panel.imshow(values, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
-        panel.set_xticks(range(len(metrics)), metrics)
-        panel.set_yticks(range(len(attacks)), attacks)
+        panel.set_xticks(range(len(metrics)), metrics, rotation=45, ha="right", rotation_mode="anchor")
+        panel.set_yticks(range(len(attacks)), [textwrap.fill(name, _NAME_LINE) for name in attacks])
         for (row, column), value in np.ndenumerate(values):
             color = "white" if abs(value - 1) > 0.75 else "black"
-            panel.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=8)
-        panel.set_title("Score relative to honest captions", loc="left")
+            panel.text(column, row, _format_ratio(value), ha="center", va="center", color=color, fontsize=5.5)
+        set_title(figure, "Score relative to honest captions")
         return figure
+
+
+def _format_ratio(value: float) -> str:
+    """Return a ratio in at most four characters; empty if the honest score is 0."""
+    if math.isnan(value):
+        return ""
+    return f"{value:.{2 if value < 9.995 else 0}f}" if value < 99.5 else "> 99"

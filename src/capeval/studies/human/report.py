@@ -18,9 +18,9 @@ __all__ = ["human_curves", "report"]
 
 
 def report(results: Sequence[HumanPerformance], published: Mapping[str, float] | None = None) -> StudyReport:
-    """Return the mean and spread of each score, each draw, and curves.
+    """Return the mean and spread of each score, each draw, and a figure.
 
-    The curves require several numbers of references.
+    The figure has curves if there are several numbers of references.
 
     Args:
         results: The scores for each number of references.
@@ -33,7 +33,7 @@ def report(results: Sequence[HumanPerformance], published: Mapping[str, float] |
             "human-performance": _build_means_table(results, published),
             "draws": _build_draws_table(results),
         },
-        figures={"human-performance": lambda: human_curves(results, published)} if several else {},
+        figures={"human-performance": lambda: (human_curves if several else _plot_draws)(results, published)},
     )
 
 
@@ -65,6 +65,24 @@ def _build_draws_table(results: Sequence[HumanPerformance]) -> Grid:
         for number, row in enumerate(result.draws, start=1)
     )
     return Grid(columns=("References", "Draw", *results[0].names), rows=rows)
+
+
+def _plot_draws(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Figure:
+    """Plot the mean of each score, with its lowest and highest draw, one panel per result."""
+    from capeval.report.figures import plot_intervals
+
+    panels = {
+        _get_label(result): {
+            name: (float(result.mean[column]), float(draws.min()), float(draws.max()))
+            for column, (name, draws) in enumerate(zip(result.names, result.draws.T, strict=True))
+        }
+        for result in results
+    }
+    if published:
+        panels["c5, paper"] = {
+            name: (published.get(name, np.nan), np.nan, np.nan) for name in results[0].names
+        }
+    return plot_intervals(panels, title="Human performance (lines: lowest to highest draw)")
 
 
 def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Figure:

@@ -27,6 +27,7 @@ from capeval.studies.judging.options import JudgingOptions
 from capeval.studies.judging.points import HUMAN, RANDOM, Standing, leaderboard_points
 from capeval.studies.judging.questions import QUESTIONS, Question
 from capeval.studies.shared.agreement import Alpha, measure_alpha
+from capeval.studies.shared.means import create_mean_score
 
 __all__ = [
     "HUMAN",
@@ -267,16 +268,7 @@ def _build_row(
         options: The resamples, and the level of the intervals.
     """
     given, judged = answers[~np.isnan(answers)], values[~np.isnan(values)]
-    changes = judged - judged.mean()
-    spread = 6 * float((changes**2).sum()) ** 1.5
-    resampled = BootstrapScore(
-        name=question.name,
-        score=float(judged.mean()),
-        values=resamples,
-        seed=options.seed,
-        units=len(values),
-        acceleration=float((changes**3).sum()) / spread if spread else 0.0,
-    )
+    resampled = create_mean_score(question.name, judged, resamples, seed=options.seed, units=len(values))
     return HumanRow(
         interval=_build_interval(question, judged, resampled, options.level),
         images=len(answers),

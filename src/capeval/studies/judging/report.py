@@ -1,8 +1,9 @@
-"""Tables of human judgments of systems."""
+"""Tables and figure of human judgments of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid, create_score_cell
@@ -10,15 +11,35 @@ from capeval.scoring.significance import format_p_value
 from capeval.studies.judging import HumanColumn, Standing
 from capeval.studies.shared.agreement import Alpha
 
-__all__ = ["build_column_table", "create_alpha_cell", "report"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["build_column_table", "column_dots", "create_alpha_cell", "report"]
 
 
 def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
-    """Return a table for each question, and the points if both M1 and M2 are given."""
+    """Return a table for each question, a figure, and the points if both M1 and M2 are given."""
     tables = {column.question.name: build_column_table(column) for column in columns}
     if standings:
         tables["points"] = _build_points_table(standings)
-    return StudyReport(tables=tables)
+    return StudyReport(tables=tables, figures={"systems": lambda: column_dots(columns)})
+
+
+def column_dots(columns: Sequence[HumanColumn]) -> Figure:
+    """Plot the value of each system with its interval, one panel per question."""
+    from capeval.report.figures import plot_intervals
+
+    panels = {
+        column.question.name: {
+            name: (row.interval.score, row.interval.low, row.interval.high)
+            for name, row in column.rows.items()
+        }
+        for column in columns
+    }
+    level = next(row.interval.level for column in columns for row in column.rows.values())
+    return plot_intervals(
+        panels, title=f"Human judgments of systems, with {100 * level:g}% intervals over images"
+    )
 
 
 def build_column_table(column: HumanColumn) -> Grid:

@@ -26,7 +26,9 @@ NOT_IMPLEMENTED: Mapping[str, str] = {
         "The authors published neither the size n of their samples nor a seed. `capeval study choose` selects"
         " images by the same rules"
     ),
-    "Figure 3: pilot with and without priming": "The captions of the pilot were not published",
+    "Figure 3: pilot with and without priming": (
+        "The captions of the pilot were not published. `capeval study priming` compares your own"
+    ),
     "Section 3.1: crowd workers on Mechanical Turk": (
         "Workers join capeval's annotation server by invitation links or through panels of other providers"
     ),

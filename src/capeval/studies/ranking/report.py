@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -95,21 +96,19 @@ def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
 
     Args:
         pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst, by
-            the title of the panel.
+            the names of the metrics: `Y against X`.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from capeval.report.figures import paper_figure, set_title
 
-    from capeval.report.figures import STYLE
-
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.6 * len(pairs), 3.6), layout="constrained")
-        panels = figure.subplots(1, len(pairs), squeeze=False)[0]
-        for panel, (title, (first, second)) in zip(panels, pairs.items(), strict=True):
+    columns = min(len(pairs), 2)
+    rows = math.ceil(len(pairs) / columns)
+    with paper_figure(0.4 + rows * 3.0 / columns) as figure:
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, (title, (first, second)) in zip(panels, pairs.items(), strict=False):
             panel.hist2d(first, second, bins=24, range=((0, 1), (0, 1)), cmap="Blues", rasterized=True)
             y_name, _, x_name = title.partition(" against ")
-            panel.set_title(title, loc="left")
-            panel.set_xlabel(f"Rank by {x_name}: best to worst")
-            panel.set_ylabel(f"Rank by {y_name}: best to worst")
-            panel.set_aspect("equal")
+            panel.set(xlabel=x_name, ylabel=y_name, aspect="equal")
+        for panel in panels[len(pairs) :]:
+            panel.set_axis_off()
+        set_title(figure, "Ranks of references by two metrics (0: best)")
         return figure

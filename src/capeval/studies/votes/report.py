@@ -1,14 +1,20 @@
-"""Tables of human answers to a plan."""
+"""Tables and figures of human answers to a plan."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from capeval.report.study_report import StudyReport
 from capeval.scoring.grids import Cell, Grid
 from capeval.studies.judging import HumanColumn
-from capeval.studies.judging.report import build_column_table, create_alpha_cell
+from capeval.studies.judging.report import build_column_table, column_dots, create_alpha_cell
 from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["report"]
 
@@ -18,7 +24,7 @@ _WINNER_NAMES = {1: "first", -1: "second", 0: "tie"}
 
 
 def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str = "") -> StudyReport:
-    """Return tables of agreement, wins, incomplete questions and winners of pairs.
+    """Return tables of agreement, wins, incomplete questions and winners of pairs, and figures.
 
     Args:
         votes: The votes on a plan.
@@ -31,7 +37,35 @@ def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str =
     if votes.incomplete:
         tables["incomplete"] = _build_incomplete_table(votes.incomplete, votes.protocol, most=_MAX_SHOWN)
         long_tables["all-incomplete"] = lambda: _build_incomplete_table(votes.incomplete, votes.protocol)
-    return StudyReport(tables=tables, long_tables=long_tables)
+    figures: dict[str, Callable[[], Figure]] = {"wins": lambda: _plot_wins(votes.wins)}
+    if columns:
+        figures["systems"] = lambda: column_dots(columns)
+    return StudyReport(tables=tables, long_tables=long_tables, figures=figures)
+
+
+def _plot_wins(wins: Sequence[WriterWins]) -> Figure:
+    """Plot the shares of wins and ties of two writers, one bar per class and pair of writers."""
+    from capeval.report.figures import COLORS, paper_figure, set_title
+
+    names = [f"{each.kind}: {each.a} / {each.b}" for each in wins]
+    pairs = np.array([[each.a_wins, each.ties, each.b_wins] for each in wins], dtype=np.float64)
+    totals = pairs.sum(axis=1)
+    shares = 100 * pairs / totals[:, None]
+    with paper_figure(0.9 + 0.22 * len(wins)) as figure:
+        panel = figure.subplots()
+        starts = np.zeros(len(wins))
+        parts = (("first writer", COLORS[0]), ("tie", "#bbbbbb"), ("second writer", COLORS[1]))
+        for (label, color), widths in zip(parts, shares.T, strict=True):
+            panel.barh(range(len(wins)), widths, left=starts, color=color, label=label, height=0.7)
+            starts += widths
+        panel.set_yticks(
+            range(len(wins)), [f"{name} ({total:,.0f})" for name, total in zip(names, totals, strict=True)]
+        )
+        panel.invert_yaxis()
+        panel.set_xlabel("Share of pairs (%)")
+        set_title(figure, "Wins by class and writers (number of pairs)")
+        figure.legend(frameon=False, ncols=3, loc="outside lower center")
+        return figure
 
 
 def _build_agreement_table(votes: PlanVotes) -> Grid:

@@ -207,7 +207,7 @@ def _create_campaign(
         lines = [*lines, *wanted.quiz]
         if read_image is not None:
             images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
-            add_images(made, dict.fromkeys(filter(None, images)), read_image, stored)
+            add_images(made, dict.fromkeys(filter(None, images)), read_image, stored, wanted.sources)
         number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
         record(user, made.challenge, f"created the campaign {made.slug} with {number} items")
         yield made

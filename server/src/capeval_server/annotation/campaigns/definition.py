@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from capeval.errors import CaptionError, OptionError
+from capeval.errors import CaptionError, FormatError, OptionError
+from capeval.formats.images import ImageInfo, load_images
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import (
@@ -58,6 +59,8 @@ class _CampaignPart(BaseModel):
     quiz: str | None = None
     items: str
     images: str | None = None
+    # A file in COCO's format with the addresses and licenses of the images.
+    image_info: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +79,7 @@ class CampaignDefinition:
         items: Name of the file of items.
         quiz: Lines of additional items, from the quiz that the definition names.
         images: Name of the folder of images, if any.
+        sources: Addresses and licenses of images, by file name.
         systems: Ids of the judged submissions, by the names of their systems in the items.
     """
 
@@ -90,6 +94,7 @@ class CampaignDefinition:
     items: str
     quiz: Sequence[bytes]
     images: str | None
+    sources: Mapping[str, ImageInfo]
     systems: dict[str, str]
 
 
@@ -163,8 +168,18 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         items=about.items,
         quiz=quiz,
         images=about.images,
+        sources=_read_sources(read, about.image_info) if about.image_info else {},
         systems=_get_systems(name, content),
     )
+
+
+def _read_sources(read: Callable[[str], bytes], name: str) -> dict[str, ImageInfo]:
+    """Return the addresses and licenses of images, by file name."""
+    try:
+        found = load_images(read(name), name=name)
+    except FormatError as error:
+        raise CampaignError(str(error)) from None
+    return {each.file_name: each for each in found if each.file_name}
 
 
 def read_rules(name: str, content: bytes) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
 
+from capeval.errors import FormatError
+from capeval.formats.images import load_images
 from capeval.toolkit import atomic_write
 from capeval_server.annotation.campaigns.images import MOST_BYTES, check_picture
 from capeval_server.core.errors import CampaignError
@@ -64,7 +66,9 @@ class ImageDownloadResult:
 
 
 def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
-    """Parse a CSV file of addresses with the columns `image` and `address`.
+    """Parse a CSV file with the columns `image` and `address`, or a file of images in COCO's format.
+
+    Images in COCO's format have a `file_name` and an address, as `capeval study choose` writes them.
 
     Args:
         name: Name of the file in error messages.
@@ -73,6 +77,22 @@ def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
     Raises:
         CampaignError: The file is invalid, or contains an image twice.
     """
+    rows = _parse_images(name, content) if content.lstrip().startswith(b"{") else _parse_csv(name, content)
+    wanted: dict[str, ImageDownload] = {}
+    for place, image, address in rows:
+        fine = image.isprintable() and 0 < len(image) <= _LONGEST_NAME
+        if not fine or "/" in image or "\\" in image or image.startswith("."):
+            raise CampaignError(f"{place}: 'image' must be a file name (got {image!r})")
+        if image in wanted:
+            raise CampaignError(f"{place}: duplicate 'image' {image!r}; file names must be unique")
+        if problem := _find_problem(address):
+            raise CampaignError(f"{place}: 'address' {problem}")
+        wanted[image] = ImageDownload(name=image, address=address)
+    return list(wanted.values())
+
+
+def _parse_csv(name: str, content: bytes) -> list[tuple[str, str, str]]:
+    """Return the place, the file name and the address of each image."""
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
         found = [(rows.line_num, row) for row in rows]
@@ -81,20 +101,16 @@ def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
         raise CampaignError(f"{name} must be CSV in UTF-8 ({error})") from None
     if sorted(columns) != ["address", "image"]:
         raise CampaignError(f"{name} must have the columns 'image' and 'address' (got {', '.join(columns)})")
-    wanted: dict[str, ImageDownload] = {}
-    for line, row in found:
-        image, address = row["image"] or "", row["address"] or ""
-        fine = image.isprintable() and 0 < len(image) <= _LONGEST_NAME
-        if not fine or "/" in image or "\\" in image or image.startswith("."):
-            raise CampaignError(f"{name}, line {line}: 'image' must be a file name (got {image!r})")
-        if image in wanted:
-            raise CampaignError(
-                f"{name}, line {line}: duplicate 'image' {image!r}; file names must be unique"
-            )
-        if problem := _find_problem(address):
-            raise CampaignError(f"{name}, line {line}: 'address' {problem}")
-        wanted[image] = ImageDownload(name=image, address=address)
-    return list(wanted.values())
+    return [(f"{name}, line {line}", row["image"] or "", row["address"] or "") for line, row in found]
+
+
+def _parse_images(name: str, content: bytes) -> list[tuple[str, str, str]]:
+    """Return the place, the file name and the address of each image."""
+    try:
+        found = load_images(content, name=name)
+    except FormatError as error:
+        raise CampaignError(str(error)) from None
+    return [(f"{name}, image {each.id!r}", each.file_name, each.url) for each in found]
 
 
 def _find_problem(address: str) -> str:

@@ -6,12 +6,13 @@ Stored files are named by the hash of the content.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from capeval.formats.images import ImageInfo
 from capeval_server.annotation.models import Campaign, Image
 from capeval_server.core.errors import CampaignError
 from capeval_server.core.pictures import PictureError, encode_picture, load_picture, place_on_white
@@ -28,7 +29,11 @@ _FOLDER = "annotation"
 
 
 def add_images(
-    campaign: Campaign, names: Iterable[str], read: Callable[[str], bytes], stored: list[str]
+    campaign: Campaign,
+    names: Iterable[str],
+    read: Callable[[str], bytes],
+    stored: list[str],
+    sources: Mapping[str, ImageInfo],
 ) -> None:
     """Add the images of a campaign.
 
@@ -37,9 +42,11 @@ def add_images(
         names: The distinct names by which the items refer to the images.
         read: Returns the content of an image by name.
         stored: Receives the names of the files that are stored.
+        sources: The addresses and licenses of images, by name; others are unknown.
 
     Raises:
-        CampaignError: A file is not an accepted image, or is the same as another.
+        CampaignError: A file is not an accepted image, or is the same as another; or an address or a license
+            is too long.
         OSError: A file can't be read or stored.
     """
     known: dict[str, str] = {}
@@ -61,9 +68,22 @@ def add_images(
                 height=picture.height,
                 small=files[SMALL],
                 large=files[LARGE],
+                **_get_source(name, sources.get(name)),
             )
         )
     Image.objects.bulk_create(rows)
+
+
+def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
+    """Return the address and the license of an image, if known."""
+    found = {} if about is None else {"source": about.url, "license": about.license or about.license_url}
+    for field, text in found.items():
+        longest: int | None = getattr(Image._meta.get_field(field), "max_length", None)
+        if longest is not None and len(text) > longest:
+            raise CampaignError(
+                f"{name}: its {field} must have at most {longest} characters (got {len(text):,})"
+            )
+    return found
 
 
 def check_picture(name: str, content: bytes) -> None:

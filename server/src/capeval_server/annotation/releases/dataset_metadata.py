@@ -32,7 +32,7 @@ def describe_images(
                 "width": item.image.width,
                 "height": item.image.height,
                 "license": numbers.get(item.image.license),
-                "source": item.image.source,
+                "coco_url": item.image.source,
                 "sha256": item.image.digest,
             }
         known = {name: value for name, value in fields.items() if value not in ("", None, [])}

@@ -7,17 +7,14 @@ import hashlib
 import io
 import uuid
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from django.conf import settings
 from django.contrib.auth.models import User
 
-import capeval
 from capeval import __version__
-from capeval.datasets.building import SplitPlan, build_dataset, load_plans, name_references
+from capeval.datasets.building import SplitPlan, build_dataset, load_plans
 from capeval.datasets.versions import freeze as freeze_dataset
 from capeval.datasets.versions import verify as verify_dataset
 from capeval.errors.messages import format_names
@@ -44,18 +41,17 @@ from capeval_server.jobs.leases import database_time
 
 __all__ = [
     "count_outdated_answers",
+    "find_file",
     "folder_of",
     "freeze",
     "list_splits",
     "publish",
     "split_file",
     "verify",
-    "write_challenge",
 ]
 
 _PROVENANCE = "provenance.csv"
 _COLUMNS = ("response", "image", "worker", "texts", "received")
-_CHALLENGE_DAYS = 365
 _LONGEST_NAME = 50
 _MOST_NAMED = 5
 _INVISIBLE = "one with invisible characters"
@@ -373,11 +369,11 @@ def split_file(release: Release, split: str) -> tuple[str, bytes]:
         FormatError: A file of the release was changed.
     """
     verify(release)
-    path = _find_file(release, split)
+    path = find_file(release, split)
     return path.name, path.read_bytes()
 
 
-def _find_file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
+def find_file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
     """Return the path of a file of a split.
 
     Raises:
@@ -404,65 +400,3 @@ def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, ma
     """
     name, data = split_file(release, f"{split}_many" if many else split)
     return publish_references(user, entry, name, data, seen=entry.version)
-
-
-def write_challenge(release: Release, folder: Path) -> Path:
-    """Write the files of a new challenge with all splits of a release, for import.
-
-    Returns:
-        The path of `challenge.toml`.
-
-    Raises:
-        OSError: A file can't be written.
-    """
-    verify(release)
-    folder.mkdir(parents=True, exist_ok=True)
-    names = [name for name in list_splits(release) if not name.endswith("_many")]
-    opens = release.time.replace(microsecond=0)
-    definition = {
-        "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},
-        "splits": [_define_split(release, name, folder) for name in names],
-        "phases": [_define_phase(name, opens) for name in names],
-    }
-    path = folder / "challenge.toml"
-    path.write_text(tomli_w.dumps(definition), encoding="utf-8")
-    return path
-
-
-def _define_split(release: Release, name: str, folder: Path) -> dict[str, Any]:
-    def copied(path: Path) -> str:
-        (folder / path.name).write_bytes(path.read_bytes())
-        return path.name
-
-    source = _find_file(release, name)
-    few = capeval.load_references(source)
-    references: dict[str, Any] = {
-        "name": name_references(few),
-        "file": copied(source),
-        "public": source.parent.name == "public",
-    }
-    if (source.parent / f"human_{name}.json").exists():
-        references["human"] = copied(_find_file(release, name, human=True))
-    found = [references]
-    if (source.parent / f"captions_{name}_many.json").exists():
-        path = _find_file(release, name, many=True)
-        many = capeval.load_references(path)
-        about = {"name": name_references(many), "file": copied(path), "partial": len(many) < len(few)}
-        found.append({**references, **about})
-    return {
-        "name": name,
-        "results": f"captions_{name}_<alg>_results.json",
-        "references": found,
-        "sort_by": "CIDEr-D",
-    }
-
-
-def _define_phase(name: str, opens: datetime) -> dict[str, Any]:
-    return {
-        "name": name,
-        "opens": opens,
-        "closes": opens + timedelta(days=_CHALLENGE_DAYS),
-        "splits": [name],
-        "quota_per_day": 5,
-        "quota_total": 100,
-    }

@@ -15,6 +15,7 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
+from capeval_server.annotation.releases.challenge_files import write_challenge
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
@@ -167,7 +168,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
         raise NotFoundError
     try:
         with tempfile.TemporaryDirectory() as folder:
-            path = stored.write_challenge(_get_release(campaign, name), Path(folder))
+            path = write_challenge(_get_release(campaign, name), Path(folder))
             data = zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
         preview = preview_files(None, [data])
     except CapevalError as error:

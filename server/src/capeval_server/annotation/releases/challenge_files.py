@@ -1,0 +1,111 @@
+"""Files of a new challenge from a release."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+import capeval
+from capeval.data.captions import ImageId
+from capeval.datasets.building import name_references
+from capeval.formats.images import load_file_names
+from capeval.formats.io.json import write_json
+from capeval_server.annotation.models import Release
+from capeval_server.annotation.releases.release_files import find_file, folder_of, list_splits, verify
+from capeval_server.core.errors import CampaignError
+
+__all__ = ["write_challenge"]
+
+_DAYS = 365
+
+
+def write_challenge(
+    release: Release, folder: Path, subsets: Mapping[str, Collection[ImageId]] | None = None
+) -> Path:
+    """Write the files of a new challenge with all splits of a release, for import.
+
+    Args:
+        release: The release.
+        folder: The folder, which is created if missing.
+        subsets: The images of each subset, such as a domain; each split has those with some of its images.
+
+    Returns:
+        The path of `challenge.toml`.
+
+    Raises:
+        CampaignError: No image of the subsets is in a split.
+        OSError: A file can't be written.
+    """
+    verify(release)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [name for name in list_splits(release) if not name.endswith("_many")]
+    opens = release.time.replace(microsecond=0)
+    definition: dict[str, Any] = {
+        "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},
+        "splits": [_define_split(release, name, folder, subsets or {}) for name in names],
+        "phases": [_define_phase(name, opens) for name in names],
+    }
+    if subsets and not any("subsets" in split for split in definition["splits"]):
+        raise CampaignError("subsets must contain images of the release (got none)")
+    path = folder / "challenge.toml"
+    path.write_text(tomli_w.dumps(definition), encoding="utf-8")
+    return path
+
+
+def _define_split(
+    release: Release, name: str, folder: Path, subsets: Mapping[str, Collection[ImageId]]
+) -> dict[str, Any]:
+    def copied(path: Path) -> str:
+        (folder / path.name).write_bytes(path.read_bytes())
+        return path.name
+
+    source = find_file(release, name)
+    few = capeval.load_references(source)
+    references: dict[str, Any] = {
+        "name": name_references(few),
+        "file": copied(source),
+        "public": source.parent.name == "public",
+    }
+    if (source.parent / f"human_{name}.json").exists():
+        references["human"] = copied(find_file(release, name, human=True))
+    found = [references]
+    if (source.parent / f"captions_{name}_many.json").exists():
+        path = find_file(release, name, many=True)
+        many = capeval.load_references(path)
+        about = {"name": name_references(many), "file": copied(path), "partial": len(many) < len(few)}
+        found.append({**references, **about})
+    images = folder_of(release) / "public" / f"image_info_{name}.json"
+    optional = {"images": copied(images)} if load_file_names(images) else {}
+    if within := _select_images(subsets, set(few)):
+        optional["subsets"] = f"subsets_{name}.json"
+        write_json(within, folder / optional["subsets"])
+    return {
+        "name": name,
+        "results": f"captions_{name}_<alg>_results.json",
+        **optional,
+        "references": found,
+        "sort_by": "CIDEr-D",
+    }
+
+
+def _select_images(
+    subsets: Mapping[str, Collection[ImageId]], images: Collection[ImageId]
+) -> dict[str, list[ImageId]]:
+    """Return the images of each subset that are among others, without empty subsets."""
+    found = {name: [image for image in members if image in images] for name, members in subsets.items()}
+    return {name: members for name, members in found.items() if members}
+
+
+def _define_phase(name: str, opens: datetime) -> dict[str, Any]:
+    return {
+        "name": name,
+        "opens": opens,
+        "closes": opens + timedelta(days=_DAYS),
+        "splits": [name],
+        "quota_per_day": 5,
+        "quota_total": 100,
+    }
