@@ -224,12 +224,7 @@ def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: 
             (
                 200,
                 {},
-                {
-                    **SCORED,
-                    "state": "running",
-                    "wait": None,
-                    "scoring": {**far, **parsing, "work_done": done},
-                },
+                {**running, "scoring": {**far, **parsing, "work_done": done}},
             )
             for done in (0, 100, 150, 1300)
         ],

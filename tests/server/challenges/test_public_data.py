@@ -14,8 +14,9 @@ import pytest
 from django.test import Client
 
 import capeval
+from capeval.formats import load_subsets
 from capeval.formats.images import ImageInfo, image_info, load_images
-from capeval_server.challenges.models import ReferenceSet
+from capeval_server.challenges.models import ReferenceSet, Subset
 from capeval_server.hosting.services.definition_files import import_challenge
 from tests.server.kit import MARKER, results, write_challenge, zipped
 
@@ -89,6 +90,27 @@ def test_private_references_reach_nobody(path: Path) -> None:
     assert Client().get(PUBLIC).status_code == 404
     assert "captions_val_c1.json" not in kit()
     assert PUBLIC not in Client().get("/small/data/").content.decode()
+
+
+def test_subsets_of_public_references_reach_participants(path: Path, tmp_path: Path) -> None:
+    import_challenge(path)
+    place = "/api/challenges/small/splits/val/subsets"
+    # One of the reference sets is private, so only the names are public.
+    assert Client().get(place).status_code == 404
+    assert "subsets_val.json" not in kit()
+    shown = Client().get("/small/data/").content.decode()
+    assert "animals" in shown
+    assert place not in shown
+    ReferenceSet.objects.update(public=True)
+    answer = Client().get(place)
+    assert answer["Content-Disposition"] == 'attachment; filename="subsets_val.json"'
+    assert load_subsets(answer.content) == load_subsets(path.parent / "subsets.json")
+    assert kit()["subsets_val.json"] == answer.content
+    assert b"`subsets_val.json`" in kit()["README.md"]
+    assert f'href="{place}"' in Client().get("/small/data/").content.decode()
+    Subset.objects.all().delete()
+    assert Client().get(place).status_code == 404
+    assert "subsets_val.json" not in kit()
 
 
 def test_references_of_a_new_version_are_sent(path: Path) -> None:

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.submissions.models import Submission
@@ -224,6 +224,7 @@ DATA = (
     "/small/images/val/",
     "/small/images/val.json",
     SPLIT_IMAGES,
+    "/api/challenges/small/splits/val/subsets",
     "/api/challenges/small/submission-format",
     "/api/challenges/small/splits/val/references/c1",
 )
@@ -241,6 +242,7 @@ def test_data_are_released_at_a_time(challenge: Challenge, olga: Someone, ann: P
     assert "image_id" not in ann.see("/small/open/submit/")
     detail = Client().get(SPLIT_IMAGES).json()["detail"]
     assert detail.startswith("the images of the challenge are released at 20")
+    ReferenceSet.objects.update(public=True)
     everything = list(DATA)
     assert set(_ask(olga.client, everything).values()) == {200}
     assert set(_ask(olga.program("organize"), everything).values()) == {200}
