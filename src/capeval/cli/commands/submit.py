@@ -176,7 +176,7 @@ def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[s
     for field in expected.fields:
         if field.required and not declared.get(field.name, "").strip():
             raise CapevalError(f"a submission must declare {field.name!r} (--declare {field.name}=...)")
-    check_declared([field.in_phase(phase) for field in expected.fields], declared)
+    check_declared(expected.fields, declared, phase)
     return "\n".join(lines) + "; nothing was submitted\n"
 
 
