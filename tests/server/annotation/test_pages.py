@@ -327,7 +327,7 @@ def test_a_picture_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_a_link_that_a_participant_opens_stays_valid(campaign: Campaign) -> None:
-    """The first of two links is opened by the person who works by the second, signed in."""
+    """A signed-in worker of the second of two links opens the first one."""
     first, second = (enrollment.invite(None, campaign, 1)[0] for _ in range(2))
     ann, place = User.objects.create(username="ann"), f"/annotate/{campaign.slug}/"
     browser = Client()

@@ -329,7 +329,7 @@ def test_no_two_checks_follow_each_other_whatever_is_changed() -> None:
 
 
 def test_nobody_is_trusted_without_judged_answers() -> None:
-    """If everybody may replace answers, workers who failed their checks are not called trusted."""
+    """Workers with failed checks are not called trusted, even if everybody may replace answers."""
     campaign = make(reopened_for="everybody", trust_answers=2)
     (worker,) = join(campaign)
     options = get_options(campaign)

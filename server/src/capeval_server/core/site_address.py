@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
 from django.conf import settings
-
-from capeval_server.config import environment
 
 __all__ = ["get_site_address"]
 
@@ -16,6 +12,5 @@ def get_site_address() -> str:
 
     A worker may start before the server, which stores its address when it starts.
     """
-    if settings.HTTPS or f"{environment.PREFIX}ADDRESS" in os.environ:
-        return str(settings.ADDRESS)
-    return environment.address(settings.DATA, settings.ALLOWED_HOSTS, https=False)
+    found: str = settings.READ_ADDRESS(settings.DATA, settings.ALLOWED_HOSTS, https=settings.HTTPS)
+    return found

@@ -173,7 +173,7 @@ def _format_utc(phase: Phase) -> str:
 
 
 def _list_participants(challenge: Challenge) -> QuerySet[User]:
-    """Return the participants who can see a challenge: none for a draft."""
+    """Return the participants with access to a challenge: none for a draft."""
     if challenge.visibility == Challenge.Visibility.DRAFT:
         return User.objects.none()
     return User.objects.filter(memberships__challenge=challenge)
