@@ -83,3 +83,19 @@ def test_undefined_alphas() -> None:
         krippendorff_alpha([[1, np.nan], [np.nan, 2]])
     with pytest.raises(OptionError, match="'scale' must be one of nominal, ordinal, interval"):
         krippendorff_alpha([[1, 1]], scale="ratio")  # type: ignore[arg-type]
+
+
+def test_the_interval_does_not_depend_on_the_order() -> None:
+    rng = np.random.default_rng(5)
+    ratings = rng.integers(1, 6, size=(40, 3)).astype(np.float64)
+    ratings[rng.random(ratings.shape) < 0.1] = np.nan
+    units = [int(unit) for unit in rng.integers(0, 15, size=40)]
+    first = measure_alpha(ratings, scale="interval", units=units)
+    order = rng.permutation(40)
+    shuffled = measure_alpha(
+        ratings[order][:, ::-1], scale="interval", units=[f"image {units[row]}" for row in order]
+    )
+    assert first is not None
+    assert shuffled is not None
+    ends = (first.interval.low, first.interval.high)
+    assert (shuffled.interval.low, shuffled.interval.high) == pytest.approx(ends, abs=1e-12)

@@ -1,11 +1,14 @@
-"""Checks that every page must pass: structure, accessibility and content security policy."""
+"""Checks that every page must pass: structure, accessibility and content security policy; and form values."""
 
 from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
-__all__ = ["check_page", "check_policy"]
+from django.test import Client
+
+__all__ = ["check_page", "check_policy", "read_settings"]
 
 POLICY = {
     "default-src 'none'",
@@ -119,3 +122,12 @@ def check_page(html: str, policy: str | None, *, images_from: tuple[str, ...] = 
         if field.get("id") not in page.labeled and not {"aria-label", "aria-labelledby", ""} & set(field)
     ]
     assert wrong == []
+
+
+def read_settings(client: Client) -> dict[str, Any]:
+    """The values of the small challenge's form of texts and fields, as a browser sends them."""
+    context = client.get("/small/organize/edit/").context
+    sets = (context["fields"], context["pages"])
+    forms = [context["form"], *(form for one in sets for form in (one.management_form, *one))]
+    values = {field.html_name: field.value() for form in forms for field in form}
+    return {name: value for name, value in values.items() if value is not None and value is not False}

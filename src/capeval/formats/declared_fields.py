@@ -49,21 +49,30 @@ class DeclaredField:
         """Return the field with the choices that a phase accepts."""
         return replace(self, choices=tuple(self.phase_choices.get(phase, self.choices)))
 
-    def check(self, text: str) -> str:
+    def check(self, text: str, phase: str = "") -> str:
         """Return a value in its stored form.
 
         Args:
             text: The value as declared.
+            phase: The phase that must accept the value; by default, any.
 
         Raises:
-            FormatError: The value does not have the type of the field.
+            FormatError: The value does not have the type of the field, or the phase does not accept it.
 
         Examples:
             >>> from capeval.formats.declared_fields import DeclaredField
             >>> DeclaredField(name="extra-data", type="boolean").check("Yes")
             'yes'
         """
-        return text if self.type == "text" else _CHECKS[self.type](self, text.strip())
+        if self.type == "text":
+            return text
+        try:
+            return _CHECKS[self.type](self.in_phase(phase), text.strip())
+        except FormatError as error:
+            if phase not in self.phase_choices:
+                raise
+            message = f"{error.message}; phase {phase!r} accepts no other choices"
+            raise FormatError(message, kind=error.kind) from None
 
 
 def _check_choice(declared: DeclaredField, text: str) -> str:
@@ -135,12 +144,15 @@ def parse_fields(entries: Sequence[Mapping[str, Any]]) -> list[DeclaredField]:
     ]
 
 
-def check_declared(fields: Sequence[DeclaredField], declared: Mapping[str, str]) -> dict[str, str]:
+def check_declared(
+    fields: Sequence[DeclaredField], declared: Mapping[str, str], phase: str = ""
+) -> dict[str, str]:
     """Return the declared values of a submission in their stored form.
 
     Args:
         fields: The fields of the challenge.
         declared: The values by field name.
+        phase: The phase that must accept the values; by default, any.
 
     Raises:
         FormatError: A name is unknown, a value is invalid, or a required field is missing.
@@ -162,7 +174,7 @@ def check_declared(fields: Sequence[DeclaredField], declared: Mapping[str, str])
         raise FormatError(f"a submission must declare {names}", kind=FormatErrorKind.MISSING_FIELD)
     # An empty value of an optional field means that it is not declared.
     return {
-        name: known[name].check(text)
+        name: known[name].check(text, phase)
         for name, text in declared.items()
         if text.strip() or known[name].type == "text"
     }

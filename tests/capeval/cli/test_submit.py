@@ -209,6 +209,8 @@ def test_waiting_bears_a_server_that_is_away(pretend: Callable[..., Pretender], 
 
 def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: Path) -> None:
     far = {"elapsed": 12.7, "split": "val", "references": "c5", "metric": "METEOR", "number": 2, "total": 8}
+    running = {**SCORED, "state": "running", "wait": None}
+    parsing = {"metric": "SPICE", "number": 8, "work": "Parsing captions", "work_total": 1500}
     waiting = {"id": ID, "state": "waiting"}
     answers: list[Answer | None] = [
         (201, {}, waiting),
@@ -218,6 +220,14 @@ def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: 
         (200, {}, {**SCORED, "state": "running", "wait": None, "scoring": far}),
         # No news.
         (200, {}, {**SCORED, "state": "running", "wait": None, "scoring": {**far, "elapsed": 14.0}}),
+        *[
+            (
+                200,
+                {},
+                {**running, "scoring": {**far, **parsing, "work_done": done}},
+            )
+            for done in (0, 100, 150, 1300)
+        ],
         (200, {}, SCORED),
     ]
     server = pretend(lambda _: answers.pop(0))
@@ -228,6 +238,10 @@ def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: 
         "waiting: 1 before it",
         "waiting",
         "running: val by c5: METEOR, metric 2 of 8, after 12 s",
+        # A line for each tenth of long work.
+        "running: val by c5: SPICE, metric 8 of 8 (parsing captions: 0 of 1,500), after 12 s",
+        "running: val by c5: SPICE, metric 8 of 8 (parsing captions: 150 of 1,500), after 12 s",
+        "running: val by c5: SPICE, metric 8 of 8 (parsing captions: 1,300 of 1,500), after 12 s",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.test import Client
 from capeval.errors import FormatError
 from capeval.formats.judgments.human_scores import load_human_scores
 from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.core.agreement import measure_question_agreement
 from capeval_server.annotation.models import Assignment, Campaign
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.human_columns import columns_of, rows_of
@@ -50,6 +52,33 @@ def judged(
 
 M3 = {"Human": "5", "ours": "4", "Random": "1"}
 M4 = {"Human": "3", "ours": "2", "Random": "4"}
+
+
+def test_alpha_is_the_same_on_both_pages(challenge: Challenge) -> None:
+    """The page of agreement has the same alpha and interval as the release and its pages."""
+    rng = random.Random(3)
+    lines = [
+        {
+            "key": f"{system}-{image}", "group": str(image), "system": system, "caption": "a dog",
+            "category": system,
+        }
+        for image in (7, 30, 4, 12, 9, 101, 55, 2)
+        for system in ("Human", "ours")
+    ]  # fmt: skip
+    campaign = campaign_of("m3", lines)
+    campaign.challenge = challenge
+    campaign.save()
+    for worker in join(campaign, 3):
+        work_all(worker, lambda held: {"choice": str(rng.randint(1, 5))})
+    release = release_files.freeze(None, campaign, "1.0")
+    scores = load_human_scores(release_files.folder_of(release) / "human.csv")
+    found = {each.category: each.alpha for each in measure_question_agreement(campaign)}
+    for score in scores:
+        alpha = found[score.system]
+        assert alpha is not None
+        expected = (score.alpha, score.alpha_low, score.alpha_high)
+        shown = (alpha.value, alpha.interval.low, alpha.interval.high)
+        assert shown == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:

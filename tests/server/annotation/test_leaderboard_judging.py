@@ -231,3 +231,51 @@ def test_others_find_nothing(judged: Challenge) -> None:
         assert client.get("/small/organize/leaderboards/val/").status_code == 404
         assert client.post("/small/organize/leaderboards/val/", {}).status_code == 404
     assert not Campaign.objects.exists()
+
+
+def test_the_form_keeps_its_values_and_the_zip_after_errors(judged: Challenge, olga: Someone) -> None:
+    ids = re.findall(r'name="submissions" value="([^"]+)"', olga.see(f"{PLACE}judge/"))
+    form = {
+        "submissions": ids[:1], "kinds": ["m1"], "references": "val/c2", "images": 40, "name": "kept",
+        "title": "A title of mine", "hourly": 17, "fee": 25, "phase": "open", "check_every": 9,
+    }  # fmt: skip
+    sent = SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip")
+    wrong = olga.do(f"{PLACE}judge/", **form, pictures=sent, status=422).content.decode()
+    for text in ('value="A title of mine"', 'value="17"', 'value="25"', 'value="9"', 'value="40"'):
+        assert text in wrong
+    assert wrong.count(" checked") == 2
+    assert "The zip of the images is kept." in wrong
+    kept = hidden(wrong, "kept")
+    # Only the wrong value changes. The zip is not sent again.
+    found = olga.do(f"{PLACE}judge/", **form | {"images": 3}, kept=kept, status=200).content.decode()
+    Submission.objects.filter(pk=ids[0]).update(stands=False)
+    refused = olga.do(
+        f"{PLACE}judge/create/", sha256=hidden(found, "sha256"), seen="0", status=422
+    ).content.decode()
+    check_page(refused, olga.client.get(f"{PLACE}judge/").headers["Content-Security-Policy"])
+    assert "No campaign was created" in refused
+    for text in ('value="A title of mine"', 'value="17"', 'value="9"', 'value="3"', f'value="{kept}"'):
+        assert text in refused
+    Submission.objects.filter(pk=ids[0]).update(stands=True)
+    again = olga.do(f"{PLACE}judge/", **form | {"images": 3}, kept=kept, status=200).content.decode()
+    olga.do(f"{PLACE}judge/create/", sha256=hidden(again, "sha256"), seen="0")
+    assert Campaign.objects.get().slug == "kept-m1"
+    # A zip that is gone is asked for again.
+    gone = olga.do(
+        f"{PLACE}judge/", **form | {"images": 3, "name": "next"}, kept=kept, status=422
+    ).content.decode()
+    assert "upload it again" in gone
+    assert not hidden(gone, "kept")
+
+
+def test_the_forecast_explains_ties(judged: Challenge, olga: Someone) -> None:
+    ids = re.findall(r'name="submissions" value="([^"]+)"', olga.see(f"{PLACE}judge/"))
+    form = {
+        "submissions": ids, "references": "val/c2", "images": 4, "name": "ties", "title": "Ties",
+        "hourly": 12, "fee": 0, "phase": "open", "check_every": 0,
+    }  # fmt: skip
+    text = "With an even number of answers per item, an image with a tie counts half."
+    for kind, is_share in (("m5", True), ("m4", False)):
+        sent = SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip")
+        shown = olga.do(f"{PLACE}judge/", **form, kinds=[kind], pictures=sent, status=200).content.decode()
+        assert (text in shown) == is_share

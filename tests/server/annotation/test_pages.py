@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from pathlib import Path
@@ -323,3 +324,27 @@ def test_a_picture_from_elsewhere(tmp_path: Path) -> None:
         (tmp_path / "items.jsonl").write_text(f'{{"key": "0", "image": "{name}"}}\n')
         with pytest.raises(CampaignError, match="'image' must be a file in"):
             make_campaign(None, path)
+
+
+def test_a_link_that_a_participant_opens_stays_valid(campaign: Campaign) -> None:
+    """A signed-in worker of the second of two links opens the first one."""
+    first, second = (enrollment.invite(None, campaign, 1)[0] for _ in range(2))
+    ann, place = User.objects.create(username="ann"), f"/annotate/{campaign.slug}/"
+    browser = Client()
+    browser.force_login(ann)
+    browser.get(f"{place}enter/{second}/")
+    browser.post(f"{place}agree/", {"texts": "1"})
+    for _ in range(2):
+        refused = browser.get(f"{place}enter/{first}/")
+        assert refused.status_code == 409
+        assert "the link was not used, and is still valid for somebody else" in html.unescape(
+            refused.content.decode()
+        )
+    # The own work continues, and another person begins with the link.
+    assert browser.get(place).status_code == 200
+    assert Participation.objects.get(worker__account=ann).stage == "working"
+    other = Client()
+    assert other.get(f"{place}enter/{first}/").status_code == 302
+    other.post(f"{place}agree/", {"texts": "1"})
+    assert other.get(place).status_code == 200
+    assert Participation.objects.filter(stage="working").count() == 2

@@ -569,3 +569,18 @@ def test_the_file_of_a_panel(tmp_path: Path) -> None:
     for name, message in (("bad.toml", "must be TOML"), ("other.toml", "must be JSON")):
         with pytest.raises(CampaignError, match=message):
             read_panel(name, read)
+
+
+def test_a_link_that_a_competitor_opens_stays_valid(challenge: Challenge) -> None:
+    campaign = make(kind="pairwise", answers=5, items=4)
+    Campaign.objects.filter(pk=campaign.pk).update(challenge=challenge)
+    (token,) = enrollment.invite(None, campaign, 1)
+    ann = User.objects.create(username="ann")
+    make_team(ann, challenge)
+    browser, place = Client(), f"/annotate/{campaign.slug}/"
+    browser.force_login(ann)
+    assert browser.get(f"{place}enter/{token}/").status_code == 409
+    assert Worker.objects.get().account is None
+    other = Client()
+    other.get(f"{place}enter/{token}/")
+    assert other.get(place).status_code == 200

@@ -10,13 +10,14 @@ import pytest
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import make_campaign
-from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
+from capeval_server.annotation.campaigns.progress import get_progress
+from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, ReviewRequest, Slot
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.workers import enrollment
-from capeval_server.annotation.workers.trust import trust_warnings
+from capeval_server.annotation.workers.trust import is_trusted, may_replace, trust_warnings
 from capeval_server.audit.models import Action
 from capeval_server.commands import annotation as commands
 from capeval_server.core.errors import CampaignError
@@ -325,3 +326,16 @@ def test_no_two_checks_follow_each_other_whatever_is_changed() -> None:
         answer(held)
     assert sum(kinds) > 10
     assert not any(first and second for first, second in pairwise(kinds))
+
+
+def test_nobody_is_trusted_without_judged_answers() -> None:
+    """Workers with failed checks are not called trusted, even if everybody may replace answers."""
+    campaign = make(reopened_for="everybody", trust_answers=2)
+    (worker,) = join(campaign)
+    options = get_options(campaign)
+    for judged, fine, trusted in ((0, 0, False), (2, 0, False), (2, 2, True)):
+        worker.judged, worker.fine = judged, fine
+        worker.save()
+        assert is_trusted(worker, options) == trusted
+        assert may_replace(worker, options)
+        assert get_progress(campaign).trusted == trusted

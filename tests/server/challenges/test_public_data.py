@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,9 +15,14 @@ import pytest
 from django.test import Client
 
 import capeval
+from capeval.cli.toolkit.submission_format import check_submission, load_format, read_results
+from capeval.errors import CapevalError
+from capeval.formats import load_subsets
 from capeval.formats.images import ImageInfo, image_info, load_images
-from capeval_server.challenges.models import ReferenceSet
+from capeval_server.challenges.models import Phase, ReferenceSet, Subset
+from capeval_server.core.errors import UploadError
 from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.submissions.services.upload_files import read_upload
 from tests.server.kit import MARKER, results, write_challenge, zipped
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +95,27 @@ def test_private_references_reach_nobody(path: Path) -> None:
     assert Client().get(PUBLIC).status_code == 404
     assert "captions_val_c1.json" not in kit()
     assert PUBLIC not in Client().get("/small/data/").content.decode()
+
+
+def test_subsets_of_public_references_reach_participants(path: Path, tmp_path: Path) -> None:
+    import_challenge(path)
+    place = "/api/challenges/small/splits/val/subsets"
+    # One of the reference sets is private, so only the names are public.
+    assert Client().get(place).status_code == 404
+    assert "subsets_val.json" not in kit()
+    shown = Client().get("/small/data/").content.decode()
+    assert "animals" in shown
+    assert place not in shown
+    ReferenceSet.objects.update(public=True)
+    answer = Client().get(place)
+    assert answer["Content-Disposition"] == 'attachment; filename="subsets_val.json"'
+    assert load_subsets(answer.content) == load_subsets(path.parent / "subsets.json")
+    assert kit()["subsets_val.json"] == answer.content
+    assert b"`subsets_val.json`" in kit()["README.md"]
+    assert f'href="{place}"' in Client().get("/small/data/").content.decode()
+    Subset.objects.all().delete()
+    assert Client().get(place).status_code == 404
+    assert "subsets_val.json" not in kit()
 
 
 def test_references_of_a_new_version_are_sent(path: Path) -> None:
@@ -221,6 +248,62 @@ def test_what_the_server_refuses_is_refused(downloaded: Path, tmp_path: Path) ->
         assert (done.returncode, done.stdout) == (2, ""), name
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b" \n",
+        b"hello",
+        b"\x1f\x8b",
+        b"\xef\xbb\xbf[]",
+        b"[",
+        b"PK",
+        b'[{"image_id": 1, "caption": "a"}]',
+    ],
+)
+def test_the_command_line_and_the_server_say_the_same(
+    downloaded: Path, tmp_path: Path, content: bytes
+) -> None:
+    name = "captions_val_mine_results.json"
+    (tmp_path / name).write_bytes(content)
+    phase = Phase.objects.get(name="open")
+    with pytest.raises(UploadError) as of_server:
+        read_upload(name, [content], list(phase.splits.all()), phase)
+    with pytest.raises(CapevalError) as of_command:
+        check_submission(load_format(downloaded), "open", read_results(tmp_path / name))
+    told = str(of_command.value).removeprefix(f"{tmp_path / name}: ")
+    assert str(of_server.value) in (told, f"'{name}': {told}")
+
+
+def test_errors_name_the_phase_of_other_results(path: Path, tmp_path: Path) -> None:
+    """Phases `open` and `test` have different splits; those of the other one have their own images."""
+    text = path.read_text()
+    split = text[text.index("[[splits]]") : text.index("[[phases]]")].replace('images = "images.json"\n', "")
+    second = split.replace('name = "val"', 'name = "more"').replace("_val_", "_more_")
+    for file in path.parent.glob("*.json"):
+        if f'"{file.name}"' in second and file.name != "images.json":
+            content = re.sub(r"\b([1-6])(?=\W)", r"10\1", file.read_text())
+            (path.parent / f"more_{file.name}").write_text(content)
+            second = second.replace(f'"{file.name}"', f'"more_{file.name}"')
+    phases = text[text.index("[[phases]]") :]
+    other = phases.replace('name = "open"', 'name = "test"').replace('["val"]', '["more"]')
+    path.write_text(f"{text}\n{second}\n{other}")
+    import_challenge(path)
+    form = tmp_path / "challenge.json"
+    form.write_bytes(Client().get(FORMAT).content)
+    more = results({image + 100: "A dog." for image in range(1, 7)})
+    named, named_val = "captions_more_mine_results.json", "captions_val_mine_results.json"
+    phase = Phase.objects.get(name="open")
+    for name, ending in (
+        (named, "; it has the name of results for phase 'test'"),
+        (named_val, "; they are the images of phase 'test'"),
+    ):
+        (tmp_path / name).write_bytes(more)
+        with pytest.raises(UploadError, match=f"{ending}$"):
+            read_upload(name, [more], list(phase.splits.all()), phase)
+        assert check(tmp_path / name, form, "--phase", "open").stderr.rstrip().endswith(ending)
 
 
 @pytest.mark.parametrize(

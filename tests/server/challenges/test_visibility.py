@@ -15,11 +15,12 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.submissions.models import Submission
 from tests.server.kit import Participant, Someone
+from tests.server.pages import read_settings
 
 pytestmark = pytest.mark.django_db
 
@@ -154,6 +155,36 @@ def test_a_hidden_challenge_and_a_missing_one_are_alike(challenge: Challenge, ev
                 assert hidden.content == missing.content
 
 
+def test_human_baselines_and_lists_of_a_draft_are_hidden(
+    challenge: Challenge, olga: Someone, ann: Participant, eve: Someone
+) -> None:
+    ann.scored(stands=True)
+    references = challenge.splits.get().reference_sets.get(name="c2")
+    human = Submission.objects.create(baseline_of=references, algorithm="human", state="scored")
+    places = [f"/submissions/{human.pk}/", f"/submissions/{human.pk}/compare/"]
+    assert {client.get(place).status_code for client in (Client(), eve.client) for place in places} == {200}
+    assert len(ann.read("/api/submissions")["submissions"]) == 1
+    _set(challenge, "draft")
+    for client in (Client(), eve.client, ann.client):
+        assert {client.get(place).status_code for place in places} == {404}
+    assert olga.client.get(places[0]).status_code == 200
+    assert ann.read("/api/submissions")["submissions"] == []
+
+
+def test_organizers_see_that_a_challenge_is_hidden(challenge: Challenge, olga: Someone) -> None:
+    pages = ("/small/", "/small/open/", "/small/data/", "/small/organize/")
+    for visibility, notice in (
+        ("draft", "This challenge is a draft: only its organizers and staff see it."),
+        ("unlisted", "This challenge is unlisted"),
+        ("public", ""),
+    ):
+        _set(challenge, visibility)
+        for page in pages:
+            shown = olga.see(page)
+            assert notice in shown
+            assert ("This challenge is" in shown) == bool(notice)
+
+
 def test_lists_name_only_what_is_listed(
     challenge: Challenge, olga: Someone, ann: Participant, eve: Someone
 ) -> None:
@@ -224,6 +255,7 @@ DATA = (
     "/small/images/val/",
     "/small/images/val.json",
     SPLIT_IMAGES,
+    "/api/challenges/small/splits/val/subsets",
     "/api/challenges/small/submission-format",
     "/api/challenges/small/splits/val/references/c1",
 )
@@ -241,6 +273,7 @@ def test_data_are_released_at_a_time(challenge: Challenge, olga: Someone, ann: P
     assert "image_id" not in ann.see("/small/open/submit/")
     detail = Client().get(SPLIT_IMAGES).json()["detail"]
     assert detail.startswith("the images of the challenge are released at 20")
+    ReferenceSet.objects.update(public=True)
     everything = list(DATA)
     assert set(_ask(olga.client, everything).values()) == {200}
     assert set(_ask(olga.program("organize"), everything).values()) == {200}
@@ -291,12 +324,7 @@ def test_visibility_is_part_of_the_definition(definition: Path) -> None:
 
 
 def test_visibility_is_changed_on_a_page(challenge: Challenge, olga: Someone) -> None:
-    context = olga.client.get("/small/organize/edit/").context
-    form, fields = context["form"], context["fields"]
-    values = {
-        field.html_name: field.value() for one in (form, fields.management_form, *fields) for field in one
-    }
-    sent = {name: value for name, value in values.items() if value not in (None, False)}
+    sent = read_settings(olga.client)
     assert sent["visibility"] == "public"
     sent |= {"visibility": "unlisted", "data_released": "2035-01-01T00:00:00"}
     olga.do("/small/organize/edit/", **sent)

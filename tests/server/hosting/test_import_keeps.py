@@ -95,6 +95,8 @@ def added(path: Path) -> Path:
         "rules": "Be fair.",
         "faq": "## When?\nNow.",
         "contact": "mail@example.org",
+        "pages-TOTAL_FORMS": 0,
+        "pages-INITIAL_FORMS": 0,
         "fields-TOTAL_FORMS": 3,
         "fields-INITIAL_FORMS": 2,
         "fields-0-name": "method",

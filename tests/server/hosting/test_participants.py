@@ -97,8 +97,10 @@ def test_all_are_approved_at_once_and_when_approval_is_no_longer_asked_for(
     Participant("carl")
     assert not Membership.objects.get(user__username="carl").approved
     page = olga.client.get("/small/organize/edit/")
-    form = {**page.context["form"].initial, "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0}
-    form = {name: value for name, value in form.items() if name not in ("fields", "approval", "slug")}
+    form = {**page.context["form"].initial}
+    form |= {f"{kind}-{end}_FORMS": 0 for kind in ("fields", "pages") for end in ("TOTAL", "INITIAL")}
+    left_out = ("fields", "pages", "approval", "slug")
+    form = {name: value for name, value in form.items() if name not in left_out}
     olga.do("/small/organize/edit/", **form)
     assert Membership.objects.get(user__username="carl").approved
     assert actions()[-1] == "changed fields and approval of the challenge"

@@ -98,6 +98,17 @@ def test_both_sets_stand_side_by_side(boarded: tuple[Submission, Submission]) ->
     assert Client().get(f"{API}?layout=scores").json()["columns"][0] == "BLEU-1"
 
 
+def test_columns_keep_their_order_when_another_one_sorts(boarded: tuple[Submission, Submission]) -> None:
+    for query, sorting in (("", "CIDEr-D"), ("?sort_by=BLEU-1", "BLEU-1"), ("?references=c1", "CIDEr-D")):
+        page = Client().get(f"{PAGE}{query}").content.decode()
+        assert re.findall(r'class="above">([^<]*)<', page) == ["References c2", "References c1"]
+        heads = re.findall(r'<th scope="col" class="number"([^>]*)><a href="[^"]*">([^<]*)<', page)
+        assert [name for _, name in heads] == ["BLEU-1", "CIDEr-D"] * 2
+        # Only the sorting column is marked.
+        assert [name for mark, name in heads if "aria-sort" in mark] == [sorting]
+        assert ("aria-sort" in heads[2][0] or "aria-sort" in heads[3][0]) == ("c1" in query)
+
+
 def test_columns_of_subsets_sort_the_overview(boarded: tuple[Submission, Submission]) -> None:
     Split.objects.update(columns={"scores": ["CIDEr-D"], "subsets": ["animals"]})
     score(boarded[0], {"CIDEr-D": 0.3}, of=of("c2"), subset="animals")
@@ -140,7 +151,7 @@ def test_sorting_by_a_subset_keeps_the_columns_and_reported_rows(
     # Rows without a score of the subset come last.
     assert [row["team"] for row in by_animals["reported"]] == ["second", "first", "third"]
     page = Client().get(f"{PAGE}?subset=animals&layout=chosen").content.decode()
-    assert re.findall(r'class="above">([^<]*)<', page) == ["CIDEr-D", "Mean rank", "BLEU-1"]
+    assert re.findall(r'class="above">([^<]*)<', page) == ["Mean rank", "CIDEr-D", "BLEU-1"]
     assert "Reported elsewhere" in page
     links = [each.replace("&amp;", "&") for each in re.findall(r'number"[^>]*><a href="([^"]*)"', page)]
     assert len(links) == 5

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from django.utils import timezone
 
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase, Picture
+from capeval_server.config import environment
 from capeval_server.hosting.services import moderation
 from capeval_server.http import safe_client
 from capeval_server.jobs import leases, worker
@@ -80,6 +82,27 @@ def test_an_announcement_is_on_the_page_and_mailed(
     assert "No announcements yet" in Client().get("/small/announcements/").content.decode()
     told = list(Action.objects.exclude(user=None).order_by("pk").values_list("what", flat=True))
     assert told == ["announced: New data", "took back the announcement: New data"]
+
+
+def test_mail_links_to_a_server_that_started_after_the_worker(
+    olga: Someone, ann: Participant, mailoutbox: list[Any], settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA, settings.ALLOWED_HOSTS = tmp_path, ["127.0.0.1", "testserver"]
+    environment.remember_address(tmp_path, "http://127.0.0.1:8130")
+    olga.do(f"{ROOT}notices/", title="New data", text="See them.")
+    assert jobs.send() >= 1
+    mail = next(one for one in mailoutbox if one.to == ["ann@example.org"])
+    assert "http://127.0.0.1:8130/small/announcements/" in mail.body
+    assert "http://127.0.0.1:8130/notices/" in mail.body
+
+
+def test_nothing_is_mailed_about_a_draft(olga: Someone, ann: Participant) -> None:
+    ann.submitted()
+    Challenge.objects.update(visibility="draft")
+    assert worker.work_once()
+    done = olga.client.post(f"{ROOT}notices/", {"title": "Secret", "text": "t"}, follow=True)
+    assert "It is not mailed, because the challenge is a draft." in done.content.decode()
+    assert mailed() == {}
 
 
 def test_programs_announce(olga: Someone, ann: Participant) -> None:

@@ -20,7 +20,7 @@ from capeval_server.hosting.services.final_results import make_final
 from capeval_server.submissions.models import Submission
 from tests.server.boards import baseline, stand
 from tests.server.kit import RESULTS, Participant, Someone, results, zipped
-from tests.server.pages import check_page
+from tests.server.pages import check_page, read_settings
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,8 @@ def definition(definition: Path) -> Path:
     [
         (
             {"training-data": "ground-truth boxes"},
-            "'training-data' must be one of 'COCO only', 'extra pairs' (got 'ground-truth boxes')",
+            "'training-data' must be one of 'COCO only', 'extra pairs' (got 'ground-truth boxes');"
+            " phase 'open' accepts no other choices",
         ),
         ({"ensemble": "maybe"}, "'ensemble' must be yes or no (got 'maybe')"),
         ({"parameters": "1,5"}, "'parameters' must be a number, such as 1.5 (got '1,5')"),
@@ -219,37 +220,27 @@ def test_fields_are_edited_on_a_page(challenge: Challenge, olga: Someone) -> Non
     page = olga.see("/small/organize/edit/")
     assert 'value="choice" selected' in page
     assert "COCO only\nextra pairs" in page.replace("\r", "")
-    form = _read_form(olga, "/small/organize/edit/")
+    form = read_settings(olga.client)
     form |= {"fields-2-type": "choice", "fields-2-choices": "one\r\n two \r\n\r\n"}
     olga.do("/small/organize/edit/", **form)
     fields = {field.name: field for field in Challenge.objects.get().declared_fields}
     assert fields["ensemble"].choices == ("one", "two")
     assert fields["training-data"].choices == KINDS
     assert fields["training-data"].phase_choices == {"open": ["COCO only", "extra pairs"]}
-    form = {**_read_form(olga, "/small/organize/edit/"), "fields-1-phase_choices": "open: extra pairs\r\n"}
+    form = {**read_settings(olga.client), "fields-1-phase_choices": "open: extra pairs\r\n"}
     olga.do("/small/organize/edit/", **form)
     fields = {field.name: field for field in Challenge.objects.get().declared_fields}
     assert fields["training-data"].phase_choices == {"open": ["extra pairs"]}
     answer = olga.client.post(
         "/small/organize/edit/",
-        {**_read_form(olga, "/small/organize/edit/"), "fields-1-phase_choices": "open"},
+        {**read_settings(olga.client), "fields-1-phase_choices": "open"},
     )
     assert answer.status_code == 422
     assert (
         "must be lines such as &#x27;test: first choice | second choice&#x27; (got &#x27;open&#x27;)"
         in answer.content.decode()
     )
-    wrong = {**_read_form(olga, "/small/organize/edit/"), "fields-2-choices": "one"}
+    wrong = {**read_settings(olga.client), "fields-2-choices": "one"}
     answer = olga.client.post("/small/organize/edit/", wrong)
     assert answer.status_code == 422
     assert "choices must list at least 2 values" in answer.content.decode()
-
-
-def _read_form(user: Someone, path: str) -> dict[str, Any]:
-    """Return the values of the forms of a page, as a browser sends them."""
-    context = user.client.get(path).context
-    form, fields = context["form"], context["fields"]
-    values = {
-        field.html_name: field.value() for one in (form, fields.management_form, *fields) for field in one
-    }
-    return {name: value for name, value in values.items() if value not in (None, False)}

@@ -20,6 +20,7 @@ from capeval_server.examples import write_example
 from capeval_server.submissions.scoring import pipeline
 from capeval_server.submissions.scoring.pipeline import (
     MetricOutcome,
+    MetricProgress,
     ScoringError,
     ScoringRequest,
     SubmissionScorer,
@@ -148,6 +149,25 @@ def test_a_metric_that_fails_or_ends_its_process_fails_alone(
     # Failures before the candidates are read are not attributed to them.
     assert failed.by_content == (by_content and step == "candidates")
     assert all(outcome.scores for outcome in outcomes if outcome is not failed)
+
+
+def test_long_work_of_a_metric_is_reported(
+    files: Files, scorer: SubmissionScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first").mkdir()
+    does = (
+        "from capeval._internal.progress import report_progress; report_progress('Parsing captions', 3.7, 12)"
+    )
+    disturbance = DISTURBANCE.format(place=str(tmp_path / "was there"), does=does, step="candidates")
+    (tmp_path / "first" / "sitecustomize.py").write_text(disturbance)
+    path = [str(tmp_path / "first"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+    told: list[MetricProgress] = []
+    scored(scorer.score(files.task(report=told.append), lambda: None))
+    assert [one.metric for one in told if not one.work] == METRICS
+    assert [one for one in told if one.work] == [
+        MetricProgress(metric="ROUGE-L", work="Parsing captions", work_done=3, work_total=12)
+    ]
 
 
 def test_a_process_that_ends_between_metrics_costs_none(

@@ -20,6 +20,7 @@ from capeval_server.submissions.models import Submission
 from capeval_server.teams.services.membership import leave
 from tests.server.clock import Clock
 from tests.server.kit import Participant, Someone, code_of
+from tests.server.pages import read_settings
 
 pytestmark = pytest.mark.django_db
 
@@ -203,10 +204,7 @@ def test_wrong_rules_are_named(definition: Path, old: str, new: str, message: st
 
 
 def test_rules_are_set_on_pages(challenge: Challenge, olga: Someone) -> None:
-    context = olga.client.get("/small/organize/edit/").context
-    form, fields = context["form"], context["fields"]
-    values = {each.html_name: each.value() for one in (form, fields.management_form, *fields) for each in one}
-    sent = {name: value for name, value in values.items() if value not in (None, False)}
+    sent = read_settings(olga.client)
     sent |= {"invitation_only": "on", "email_domains": "Uni.edu, lab.org", "team_size": "4"}
     olga.do("/small/organize/edit/", **sent)
     challenge.refresh_from_db()

@@ -239,6 +239,8 @@ def _about(**changes: Any) -> dict[str, Any]:
         "title": "A small challenge",
         "description": "Six images, to try the server with.",
         "rules": "Be fair.",
+        "pages-TOTAL_FORMS": 1,
+        "pages-INITIAL_FORMS": 0,
         "fields-TOTAL_FORMS": 3,
         "fields-INITIAL_FORMS": 2,
         "fields-0-name": "method",
@@ -268,6 +270,40 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
     assert actions() == ["changed title, rules and fields of the challenge"]
     olga.do(f"{ROOT}edit/", **{**form, "seen": _seen(olga.see(f"{ROOT}edit/"))})
     assert len(actions()) == 1
+
+
+def test_editing_additional_pages(olga: Someone, challenge: Challenge) -> None:
+    def edit(pages: dict[str, str], status: int = 302) -> str:
+        seen = _seen(olga.see(f"{ROOT}edit/"))
+        answer = olga.do(f"{ROOT}edit/", status, **_about(seen=seen, **pages))
+        return str(answer.content.decode())
+
+    first = {"pages-0-name": "guidelines", "pages-0-title": "Guidelines", "pages-0-text": "Be **brief**.\r\n"}
+    edit(first)
+    challenge.refresh_from_db()
+    assert challenge.pages == [{"name": "guidelines", "title": "Guidelines", "text": "Be **brief**."}]
+    assert actions() == ["changed pages of the challenge"]
+    assert "<strong>brief</strong>" in Client().get("/small/pages/guidelines/").content.decode()
+    assert 'value="guidelines"' in olga.see(f"{ROOT}edit/")
+    two = {"pages-TOTAL_FORMS": "2", "pages-INITIAL_FORMS": "1", **first}
+    for changes, message in (
+        ({"pages-1-title": "Awards"}, "Enter a name."),
+        ({"pages-1-name": "awards", "pages-1-text": "a"}, "Required. To remove the page"),
+        ({"pages-1-name": "a b", "pages-1-title": "A", "pages-1-text": "a"}, "pages: no. 2, name: String"),
+        (
+            {"pages-1-name": "guidelines", "pages-1-title": "A", "pages-1-text": "a"},
+            "pages must have unique names",
+        ),
+    ):
+        page = edit(two | changes, 422)
+        assert message in page
+        # What was entered stays.
+        assert all(value in page for value in changes.values())
+    assert len(actions()) == 1
+    edit(two | {"pages-1-name": "awards", "pages-1-title": "Awards", "pages-1-text": "None."})
+    assert Client().get("/small/pages/awards/").status_code == 200
+    edit(two | {"pages-0-name": "", "pages-0-title": ""})
+    assert Challenge.objects.get().pages == []
 
 
 @pytest.mark.parametrize(

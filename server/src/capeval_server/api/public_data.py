@@ -8,7 +8,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
+from pydantic import RootModel
 
+from capeval.formats.io.json import to_json_bytes
 from capeval_server.api import schemas
 from capeval_server.api.path_parameters import Slug
 from capeval_server.challenges.models import Challenge
@@ -17,7 +19,9 @@ from capeval_server.challenges.selectors.public_data import (
     compute_annotations_key,
     describe_submissions,
     get_public_references,
+    get_public_subsets,
     name_annotations,
+    name_subsets,
 )
 from capeval_server.http.conditional_get import respond_conditionally
 from capeval_server.leaderboards.render_cache import get_or_render_by_key
@@ -35,6 +39,10 @@ class AnnotationsAnswer(Schema):
     type: str
     images: list[dict[str, Any]]
     annotations: list[dict[str, Any]]
+
+
+class SubsetsAnswer(RootModel[dict[str, list[int | str]]]):
+    """The images of each subset, as `capeval score --subsets` reads them."""
 
 
 class PhaseFormatAnswer(Schema):
@@ -88,6 +96,15 @@ def show_references(request: HttpRequest, slug: Slug, split: Slug, references: S
         return sent
 
     return respond_conditionally(request, made.etag, answer)
+
+
+@router.get("/challenges/{slug}/splits/{split}/subsets", response={200: SubsetsAnswer, 404: schemas.Problem})
+def show_subsets(request: HttpRequest, slug: Slug, split: Slug) -> Any:
+    """Return the images of each subset of a split. With private references, they are not found."""
+    found, subsets = get_public_subsets(slug, split)
+    sent = HttpResponse(to_json_bytes(subsets), content_type="application/json")
+    sent["Content-Disposition"] = f'attachment; filename="{name_subsets(found)}"'
+    return sent
 
 
 @router.get(

@@ -351,7 +351,10 @@ class WaitAnswer(Schema):
 
 @derived_from(ScoringProgress)
 class ScoringAnswer(Schema):
-    """Scoring progress: metric `number` of `total`, after `elapsed` seconds in all."""
+    """Scoring progress: metric `number` of `total`, after `elapsed` seconds in all.
+
+    `work` names long work of the metric, such as parsing captions: `work_done` of `work_total` are done.
+    """
 
 
 class SubmissionWithResults(SubmissionAnswer):

@@ -14,6 +14,7 @@ from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.authentication import READ, SUBMIT, token_of
 from capeval_server.api.path_parameters import Slug
+from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_phase, is_organizer
 from capeval_server.core.errors import NotFoundError, UploadError
 from capeval_server.http.request_limits import accepts_uploads
@@ -77,8 +78,9 @@ def submit(
 
 @router.get("/submissions", response=schemas.SubmissionList, auth=READ)
 def submissions(request: HttpRequest) -> Any:
-    """List the submissions of your teams, latest first."""
-    own = _list_own(request).order_by("-created")
+    """List the submissions of your teams, latest first, without those to drafts of challenges."""
+    own = _list_own(request).exclude(phase__challenge__visibility=Challenge.Visibility.DRAFT)
+    own = own.order_by("-created")
     return {"submissions": [_serialize(submission) for submission in own]}
 
 

@@ -163,6 +163,12 @@ class Split(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
 
+    @property
+    def has_public_subsets(self) -> bool:
+        """Whether the images of its subsets are public, as they are if all references are."""
+        # In Python: no query if the reference sets were prefetched.
+        return all(references.public for references in self.reference_sets.all())
+
     def get_subset_images(self) -> dict[str, list[int | str]]:
         """Return the images of each subset, in order."""
         # Sorted in Python: no query if the subsets were prefetched.

@@ -17,6 +17,8 @@ ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
 HTTPS = environment.flag("HTTPS")
 # The site's URL. Links in mail use it, whatever host a request names.
 ADDRESS = environment.address(DATA, ALLOWED_HOSTS, https=HTTPS)
+# Reads the address again, in processes that may start before the server.
+READ_ADDRESS = environment.address
 # Forms are accepted from pages of the request's host, of the site's URL, and of these origins.
 CSRF_TRUSTED_ORIGINS = [ADDRESS, *environment.origins("TRUSTED_ORIGINS")]
 DATABASES = {"default": environment.database(DATA)}

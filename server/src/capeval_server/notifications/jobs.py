@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.urls import reverse
 
+from capeval_server.core.site_address import get_site_address
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
@@ -86,7 +87,7 @@ def send(renew: Callable[[], None] = lambda: None) -> int:
 
 
 def _build_message(mail: Mail, address: str, connection: Any) -> EmailMessage:
-    place = settings.ADDRESS + reverse("notices")
+    place = get_site_address() + reverse("notices")
     return EmailMessage(
         subject=f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}{' '.join(mail.subject.split())}",
         body=f"{mail.text}\n\n--\nMail settings: {place}\n",

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from allauth.account.models import EmailAddress
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
@@ -18,6 +17,7 @@ from django.utils import timezone
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import ChallengeError
+from capeval_server.core.site_address import get_site_address
 from capeval_server.notifications.models import (
     Announcement,
     Delivery,
@@ -50,6 +50,8 @@ _Kind = Literal["submissions", "phases", "announcements"]
 def announce(user: User | None, challenge: Challenge, title: str, text: str) -> Announcement:
     """Publish an announcement on a challenge's page, and mail it to all participants.
 
+    Participants can't see a draft, so nothing is mailed about it.
+
     Raises:
         ChallengeError: The title or the text is missing or too long.
     """
@@ -59,7 +61,7 @@ def announce(user: User | None, challenge: Challenge, title: str, text: str) -> 
             raise ChallengeError(f"{name!r} must be a text of 1 to {longest:,} characters")
     with transaction.atomic():
         made = Announcement.objects.create(challenge=challenge, title=title, text=text)
-        place = settings.ADDRESS + reverse("announcements", args=[challenge.slug])
+        place = get_site_address() + reverse("announcements", args=[challenge.slug])
         _queue_mail(
             _list_participants(challenge),
             "announcements",
@@ -85,10 +87,11 @@ def notify_outcome(*, submission: Submission, **_: object) -> None:
     if phase is None or (before is not None and before.state == submission.state):
         return
     Told.objects.update_or_create(submission=submission, defaults={"state": submission.state})
-    place = settings.ADDRESS + reverse("submission", args=[submission.pk])
+    place = get_site_address() + reverse("submission", args=[submission.pk])
     title = phase.challenge.title
     ends = _ENDS[submission.state]
-    if user is not None and submission.team and submission.team.memberships.filter(user=user).exists():
+    members = _list_participants(phase.challenge).filter(memberships__team=submission.team_id)
+    if user is not None and members.filter(pk=user.pk).exists():
         why = f": {submission.reason}" if submission.reason else ""
         method = name_method(submission, phase.challenge)
         text = f"Your submission {method} to phase {phase.name} {ends}{why}."
@@ -156,7 +159,7 @@ def _notify_phase(phase: Phase, what: str) -> None:
         if not new:
             return
         said = "is open" if what == "opened" else "closes soon"
-        place = settings.ADDRESS + reverse("submit", args=[phase.challenge.slug, phase.name])
+        place = get_site_address() + reverse("submit", args=[phase.challenge.slug, phase.name])
         name = f"Phase {phase.name} of {phase.challenge.title}"
         text = f"{name} {said}: it accepts submissions until {_format_utc(phase)}."
         subject = f"{phase.challenge.title}: phase {phase.name} {said}"
@@ -170,6 +173,9 @@ def _format_utc(phase: Phase) -> str:
 
 
 def _list_participants(challenge: Challenge) -> QuerySet[User]:
+    """Return the participants with access to a challenge: none for a draft."""
+    if challenge.visibility == Challenge.Visibility.DRAFT:
+        return User.objects.none()
     return User.objects.filter(memberships__challenge=challenge)
 
 

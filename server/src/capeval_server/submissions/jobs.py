@@ -6,17 +6,23 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from django.db.models.fields.files import FieldFile
 
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
-from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
+from capeval_server.submissions.scoring.pipeline import (
+    MetricOutcome,
+    MetricProgress,
+    ScoringRequest,
+    SubmissionScorer,
+)
 from capeval_server.submissions.scoring.storage import PendingMetrics, unscored, write
 from capeval_server.submissions.services import lifecycle
 from capeval_server.submissions.services.cleanup import SCRATCH, delete_scratch, tidy
@@ -84,9 +90,14 @@ class ScoringHandler(Handler):
                 metrics=part.metrics,
                 subsets=reference_set.scored_subsets(),
                 images=reference_set.image_ids if reference_set.public else None,
-                started=partial(progress.started, part),
+                report=partial(progress.report, part),
             )
-            found = self._scorer.score(task, renew)
+
+            def stay_alive() -> None:
+                renew()
+                progress.write()
+
+            found = self._scorer.score(task, stay_alive)
             progress.done += len(found)
             return found
 
@@ -97,21 +108,27 @@ class _Progress:
     def __init__(self, job: Job, total: int) -> None:
         self.done = 0
         self._job, self._total, self._written = job, total, -_PAUSE
+        self._unwritten: dict[str, Any] = {}
 
-    def started(self, part: PendingMetrics, metric: str) -> None:
-        """Store that a metric of a file begins."""
-        if time.monotonic() < self._written + _PAUSE:
+    def report(self, part: PendingMetrics, progress: MetricProgress) -> None:
+        """Store the progress of a metric of a file, now or with a later call of `write`."""
+        references = part.version.reference_set
+        self._unwritten = {
+            "split": references.split.name,
+            "references": references.name,
+            **asdict(progress),
+            "number": self.done + part.metrics.index(progress.metric) + 1,
+            "total": self._total,
+        }
+        self.write()
+
+    def write(self) -> None:
+        """Store the latest progress, unless it is stored or the last update was within the last second."""
+        if not self._unwritten or time.monotonic() < self._written + _PAUSE:
             return
         self._written = time.monotonic()
-        references = part.version.reference_set
-        leases.update_progress(
-            self._job,
-            split=references.split.name,
-            references=references.name,
-            metric=metric,
-            number=self.done + part.metrics.index(metric) + 1,
-            total=self._total,
-        )
+        leases.update_progress(self._job, **self._unwritten)
+        self._unwritten = {}
 
 
 def _copy(stored: FieldFile, path: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -66,7 +67,9 @@ class ChallengeAccessMiddleware:
             found = Challenge.objects.filter(slug=slug)
         elif _OF_SUBMISSIONS.match(route):
             pk = _parse_id(parameters.get("pk") or parameters.get("submission_id"))
-            found = Challenge.objects.filter(phases__submissions=pk).distinct()
+            # Human baselines belong to a reference set, and not to a phase.
+            of_baseline = Q(splits__reference_sets__baselines=pk)
+            found = Challenge.objects.filter(Q(phases__submissions=pk) | of_baseline).distinct()
         else:
             return None
         challenge = found.first()

@@ -59,6 +59,8 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
         "current": current,
         "phases": of_phases if len(of_phases) > 1 else {},
         "phase": phase.name if phase else "",
+        "challenge": challenge,
+        "organizer": organizer,
     }
 
 

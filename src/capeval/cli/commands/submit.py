@@ -176,7 +176,7 @@ def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[s
     for field in expected.fields:
         if field.required and not declared.get(field.name, "").strip():
             raise CapevalError(f"a submission must declare {field.name!r} (--declare {field.name}=...)")
-    check_declared([field.in_phase(phase) for field in expected.fields], declared)
+    check_declared(expected.fields, declared, phase)
     return "\n".join(lines) + "; nothing was submitted\n"
 
 
@@ -270,12 +270,20 @@ def _wait_until_finished(remote: ApiClient, submission: dict[str, Any]) -> dict[
             return current
         state = current["state"]
         # A change of only the time is not reported.
-        news = (state, (current.get("wait") or {}).get("ahead"), (current.get("scoring") or {}).get("number"))
+        wait, scoring = current.get("wait") or {}, current.get("scoring") or {}
+        news = (state, wait.get("ahead"), scoring.get("number"), scoring.get("work"), _count_tenths(scoring))
         if failures == 0 and news != told:
             told = news
             print(_describe_progress(current), file=sys.stderr)
         time.sleep(_PAUSES[min(requests, len(_PAUSES) - 1)])
         requests += 1
+
+
+def _count_tenths(scoring: dict[str, Any]) -> int:
+    """Return the done tenths of a metric's long work, which are each worth a line."""
+    # Older servers do not report it.
+    total = scoring.get("work_total", 0)
+    return int(10 * scoring["work_done"] / total) if total else 0
 
 
 def _describe_progress(submission: dict[str, Any]) -> str:
@@ -288,6 +296,8 @@ def _describe_progress(submission: dict[str, Any]) -> str:
     if scoring and scoring["total"]:
         what = f"{scoring['split']} by {scoring['references']}: {scoring['metric']}"
         count = f"metric {scoring['number']} of {scoring['total']}"
+        if scoring.get("work"):
+            count += f" ({scoring['work'].lower()}: {scoring['work_done']:,} of {scoring['work_total']:,})"
         return f"{submission['state']}: {what}, {count}, after {int(scoring['elapsed'])} s"
     return str(submission["state"])
 

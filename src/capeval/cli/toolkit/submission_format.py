@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from capeval.data.captions import Candidates, ImageId
 from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
@@ -14,10 +14,13 @@ from capeval.errors.messages import describe_image_mismatch
 from capeval.formats.declared_fields import FIELD_TYPES, DeclaredField, parse_fields
 from capeval.formats.io.archives import is_zip, read_zip
 from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, raise_type_error, read_json
+from capeval.formats.result_files import (
+    describe_missing_file,
+    describe_phases_of_images,
+    describe_wrong_name,
+    load_result_file,
+)
 from capeval.scoring.matching import match_ids
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format", "read_results"]
 
@@ -147,21 +150,25 @@ def read_results(path: Path) -> dict[str, Candidates]:
         FormatError: A file is not a result file in one of these formats.
         OSError: The file can't be read.
     """
-    from capeval.formats import load_candidates
-
     data = path.read_bytes()
-    if not is_zip(path.name, data):
-        return {path.name: load_candidates(path, strict=True)}
-    name: str | None = None
-    files = {}
+    archived = is_zip(path.name, data)
     try:
-        for name, results in read_zip(data).items():
-            files[name] = load_candidates(results, strict=True)
+        entries = read_zip(data) if archived else {path.name: data}
     except FormatError as error:
-        where = error.entry if name is None else name
-        message = f"{where!r}: {error.message}" if where else error.message
-        raise FormatError(message, kind=error.kind, path=path) from None
+        raise _locate(error, path, error.entry or "") from None
+    files = {}
+    for name, content in entries.items():
+        try:
+            files[name] = load_result_file(content)
+        except FormatError as error:
+            raise _locate(error, path, name if archived else "") from None
     return files
+
+
+def _locate(error: FormatError, path: Path, entry: str) -> FormatError:
+    """Return an error with the path of the file, and the name of the file in a zip."""
+    message = f"{entry!r}: {error.message}" if entry else error.message
+    return FormatError(message, kind=error.kind, path=path)
 
 
 def check_submission(
@@ -187,16 +194,15 @@ def check_submission(
     splits = [expected.splits[name] for name in expected.phases[phases[0]]]
     seen: dict[str, str] = {}
     for name, candidates in files.items():
-        split = _find_split(name, splits)
+        split = _find_split(name, splits, expected, phases[0])
         if split.name in seen:
             raise CapevalError(f"{name!r}: split {split.name!r} already has results in {seen[split.name]!r}")
         seen[split.name] = name
-        _check_captions(name, split, candidates, expected.longest_caption)
+        _check_images(name, split, candidates, _find_phases_of_images(expected, phases[0], candidates))
+        _check_lengths(name, candidates, expected.longest_caption)
     for split in splits:
         if split.name not in seen:
-            raise CapevalError(
-                f"the upload must contain {split.results!r}, the results of split {split.name!r}"
-            )
+            raise CapevalError(describe_missing_file(split.results, split.name, phases[0]))
     lines = [f"{seen[split.name]}: {len(split.image_ids):,} images of split {split.name}" for split in splits]
     return [*lines, f"valid for phase{'s' * (len(phases) > 1)} {' and '.join(phases)}"]
 
@@ -216,7 +222,8 @@ def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) ->
     def count_images(phase: str) -> int:
         splits = phases[phase]
         return sum(
-            len(_match_images(_find_split(name, splits), candidates)) for name, candidates in files.items()
+            len(_match_images(_find_split(name, splits, expected, phase), candidates))
+            for name, candidates in files.items()
         )
 
     possible = list(phases) if len(phases) == 1 else [name for name in phases if fits(phases[name])]
@@ -240,17 +247,45 @@ def _match_images(split: SplitFormat, candidates: Candidates) -> list[ImageId]:
     return list(ids.values())
 
 
-def _find_split(name: str, splits: Sequence[SplitFormat]) -> SplitFormat:
-    """Return the split that matches the name of a result file."""
+def _find_split(
+    name: str, splits: Sequence[SplitFormat], expected: SubmissionFormat, phase: str
+) -> SplitFormat:
+    """Return the split of a phase that matches the name of a result file."""
     for split in splits:
         if split.matches(name):
             return split
-    expected = " or ".join(repr(split.results) for split in splits)
-    raise CapevalError(f"{name!r}: the file must be named {expected}")
+    others = _list_other_phases(expected, phase, lambda split: split.matches(name))
+    raise CapevalError(f"{name!r}: {describe_wrong_name([split.results for split in splits], others)}")
 
 
-def _check_captions(name: str, split: SplitFormat, candidates: Candidates, longest: int) -> None:
-    """Check the images of a result file, by the server's rules for ids, and the lengths of its captions."""
+def _find_phases_of_images(
+    expected: SubmissionFormat, phase: str, candidates: Candidates
+) -> Callable[[], list[str]]:
+    """Return a function that finds the other phases with a split of exactly these images."""
+    images = list(candidates)
+
+    def fits(split: SplitFormat) -> bool:
+        return len(match_ids(split.image_ids, images)[1]) == len(split.image_ids)
+
+    return lambda: _list_other_phases(expected, phase, fits)
+
+
+def _list_other_phases(
+    expected: SubmissionFormat, phase: str, fits: Callable[[SplitFormat], bool]
+) -> list[str]:
+    """Return the other phases with a split that fits."""
+    own = expected.phases[phase]
+    return [
+        name
+        for name, splits in expected.phases.items()
+        if name != phase and any(fits(expected.splits[each]) for each in splits if each not in own)
+    ]
+
+
+def _check_images(
+    name: str, split: SplitFormat, candidates: Candidates, find_phases: Callable[[], list[str]]
+) -> None:
+    """Check the images of a result file, by the server's rules for ids."""
     names = (lambda: split.file_names) if split.file_names else None
     _, ids = match_ids(split.image_ids, list(candidates), names=names)
     if not ids:
@@ -258,7 +293,11 @@ def _check_captions(name: str, split: SplitFormat, candidates: Candidates, longe
         _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=names)
     found = [ids.get(image, image) for image in candidates]
     if problem := describe_image_mismatch(found, split.image_ids, f"split {split.name!r}", "a caption"):
-        raise CapevalError(f"{name!r}: {problem}")
+        raise CapevalError(f"{name!r}: {problem}{describe_phases_of_images(find_phases())}")
+
+
+def _check_lengths(name: str, candidates: Candidates, longest: int) -> None:
+    """Check the lengths of the captions of a result file."""
     for image, captions in candidates.items():
         if (length := max(map(len, captions))) > longest:
             raise CapevalError(

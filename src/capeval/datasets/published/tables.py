@@ -70,6 +70,8 @@ class NocapsRow:
 def load_coco_2015(references: CocoReferences = "c5") -> tuple[CocoRow, ...]:
     """Return the 80 rows of a leaderboard of COCO's captioning server, as last shown.
 
+    The source lists two systems under two team ids, so two pairs of rows have equal scores (`SOURCES.md`).
+
     Args:
         references: `c5` for five references per test image, or `c40` for 40 references of 5,000 images.
 

@@ -97,6 +97,7 @@ def measure_alpha(
     quantiles (`capeval.scoring.intervals`). If all resamples are equal, as with perfect agreement, some units
     could still differ: the interval contains the alphas that result if they are answered at random, for the
     largest share of such units that Wilson's interval allows. A single unit has the interval from -1 to 1.
+    The order of the questions and of the annotators does not change the interval.
 
     Args:
         ratings: Ratings of shape `(questions, annotators)`, as in `krippendorff_alpha`.
@@ -129,6 +130,9 @@ def measure_alpha(
     alpha = float(_compute_alphas(values, totals.sum(axis=0)[None], pairs.sum(axis=0)[None], scale)[0])
     if np.isnan(alpha):
         return None
+    # In an order of their content, so that equal ratings in a different order have the same interval.
+    order = np.lexsort(np.column_stack([totals, pairs.reshape(of_units, -1)]).T)
+    totals, pairs = totals[order], pairs[order]
     weights = np.concatenate(list(draw_resamples(of_units, samples, seed)))
     resampled = _compute_alphas(values, weights @ totals, np.tensordot(weights, pairs, 1), scale)
     low, high = compute_interval(resampled, level, units=of_units)

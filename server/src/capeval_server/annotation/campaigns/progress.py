@@ -15,7 +15,7 @@ from capeval_server.annotation.core.slots import count_slots
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
 from capeval_server.annotation.responses.assignment import list_candidates
 from capeval_server.annotation.review.moderation import list_review_queue
-from capeval_server.annotation.workers.trust import is_trusted
+from capeval_server.annotation.workers.trust import is_trusted, may_replace
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
@@ -188,7 +188,8 @@ def get_progress(campaign: Campaign) -> CampaignProgress:
     numbers = slots.aggregate(counted=Count("filled_by"), wanted=Count("pk"))
     unfinished = slots.filter(filled_by=None).values("item").distinct().count()
     workers = [one for one in campaign.participations.all() if one.stage != Participation.Stage.INVITED]
-    trusted = [one for one in workers if _is_working(one) and is_trusted(one, options)]
+    working = [one for one in workers if _is_working(one)]
+    replacing = [one for one in working if may_replace(one, options)]
     number = items.count()
     return CampaignProgress(
         state=campaign.state,
@@ -199,13 +200,11 @@ def get_progress(campaign: Campaign) -> CampaignProgress:
         counted=numbers["counted"],
         held=Assignment.objects.filter(item__campaign=campaign, state=Assignment.State.HELD).count(),
         workers=len(workers),
-        trusted=len(trusted),
+        trusted=sum(is_trusted(one, options) for one in working),
         to_review=list_review_queue(campaign).count(),
         reported=items.filter(held=True).count(),
         checks_out=_count_held_checks(campaign),
-        waiting=tuple(
-            _explain_waiting(campaign, options, [one for one in workers if _is_working(one)], trusted)
-        ),
+        waiting=tuple(_explain_waiting(campaign, options, working, replacing)),
     )
 
 
@@ -226,7 +225,7 @@ def _is_working(participation: Participation) -> bool:
 
 
 def _explain_waiting(
-    campaign: Campaign, options: CampaignOptions, workers: list[Participation], trusted: list[Participation]
+    campaign: Campaign, options: CampaignOptions, workers: list[Participation], replacing: list[Participation]
 ) -> list[str]:
     """Return the reasons why no worker can be assigned the remaining items.
 
@@ -246,7 +245,7 @@ def _explain_waiting(
     checks = _count_held_checks(campaign)
     if checks:
         reasons.append(f"Checks on hold, for the reasons in the list of items: {checks:,}.")
-    if found["for_trusted"] and not any(list_candidates(one, "free_trusted").exists() for one in trusted):
+    if found["for_trusted"] and not any(list_candidates(one, "free_trusted").exists() for one in replacing):
         reasons.append(
             f"Answers that wait for a trusted worker who has not had the item: {found['for_trusted']:,}. A"
             f" trusted worker has at least {options.trust_answers} judged answers, {options.trust_share:.0%}"

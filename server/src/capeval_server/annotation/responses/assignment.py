@@ -36,7 +36,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import has_agreed
 from capeval_server.annotation.workers.panels import end, open_session, remaining_answers
 from capeval_server.annotation.workers.training import finished_try, graded_items, next_items
-from capeval_server.annotation.workers.trust import is_trusted
+from capeval_server.annotation.workers.trust import may_replace
 from capeval_server.core.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
@@ -199,7 +199,7 @@ def has_work(participation: Participation) -> bool:
         return participation.campaign.state in _ASSIGNING
     if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _ASSIGNING:
         return False
-    trusted = is_trusted(participation, get_options(participation.campaign))
+    trusted = may_replace(participation, get_options(participation.campaign))
     names = ("free_trusted", "free") if trusted else ("free",)
     return any(list_candidates(participation, name).exists() for name in names)
 
@@ -268,7 +268,7 @@ def _renew_expired(
     participation: Participation, lost: list[Assignment], now: datetime, options: CampaignOptions
 ) -> None:
     items = {item.pk: item for item in lock_items(one.item_id for one in lost)}
-    slots = get_first_free_slots(items.values(), trusted=is_trusted(participation, options))
+    slots = get_first_free_slots(items.values(), trusted=may_replace(participation, options))
     for assignment in lost:
         item = items[assignment.item_id]
         slot = slots.get(item.pk)
@@ -291,7 +291,7 @@ def _assign_batch(
     The batch is empty if there is no work for the worker.
     """
     size = options.batch if needed is None else min(options.batch, needed)
-    trusted = is_trusted(participation, options)
+    trusted = may_replace(participation, options)
     check = _find_due_check(participation, options)
     repeat = _find_due_repeat(participation, options) if size > (check is not None) else None
     uncounted = [item for item in (check, repeat) if item is not None]

@@ -35,7 +35,7 @@ from capeval_server.annotation.responses.text_flags import find_flags
 from capeval_server.annotation.text_rules.rules import stored_verdict
 from capeval_server.annotation.text_rules.validation import check_sentence
 from capeval_server.annotation.workers.training import pause_if_failing
-from capeval_server.annotation.workers.trust import is_trusted, judge_again
+from capeval_server.annotation.workers.trust import judge_again, may_replace
 from capeval_server.core.errors import AssignmentError, RepeatedKeyError
 
 __all__ = ["FIRST", "KEPT", "SAMPLED", "AnswerOutcome", "SubmittedAnswer", "submit"]
@@ -201,7 +201,7 @@ def _find_free_slot(context: AnswerContext, response: Response) -> Slot | None:
     late = context.assignment.state not in (_State.HELD, _State.SUBMITTED)
     if not response.may_count or not late or item.held or context.campaign.state not in _STILL_COUNTING:
         return None
-    trusted = is_trusted(context.participation, context.options)
+    trusted = may_replace(context.participation, context.options)
     return get_first_free_slots([item], trusted=trusted).get(item.pk)
 
 

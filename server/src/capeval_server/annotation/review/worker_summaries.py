@@ -55,7 +55,7 @@ class WorkerSummary:
 
     Attributes:
         participation: The worker in the campaign.
-        trusted: Whether the worker may fill slots emptied by an exclusion or a rejection.
+        trusted: Whether enough answers of the worker were judged, and nearly all of them accepted.
         counted: Number of the worker's counted answers.
         late: Number of answers that arrived after the lease of the item and are not counted.
         checks: Passed checks.

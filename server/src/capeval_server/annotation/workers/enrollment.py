@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from capeval_server.annotation.core.departures import check_may_enroll
 from capeval_server.annotation.core.locks import lock_participation
@@ -43,6 +43,7 @@ __all__ = [
     "invite_to_all",
     "latest_texts",
     "link",
+    "link_visitor",
     "list_invited",
     "list_other_campaigns",
     "revoke",
@@ -164,22 +165,57 @@ def link(participation: Participation, account: User) -> None:
         worker.account = account
 
 
-def check_conflicts(participation: Participation) -> None:
+def link_visitor(participation: Participation, account: User) -> None:
+    """Link a worker to the account that is signed in.
+
+    An unused invite link remains valid for somebody else if its visitor may not take part.
+    """
+    unused = participation.worker.digest is not None and participation.stage == Participation.Stage.INVITED
+    if not (
+        unused and _find_conflict(participation, account.pk, participation.campaign.participations.all())
+    ):
+        link(participation, account)
+
+
+def check_conflicts(participation: Participation, account: User | None = None) -> None:
     """Reject conflicts of interest and duplicate participations of a person.
+
+    Args:
+        participation: The participation.
+        account: The signed-in user of a link.
 
     Raises:
         AssignmentError: The person is in the challenge whose captions are judged, or already takes part in
             the campaign by another link or as a user.
     """
-    worker, campaign = participation.worker, participation.campaign
+    worker, known = participation.worker, participation.campaign.participations.all()
     person = worker.user_id or worker.account_id
-    if person is None:
-        return
+    conflict = ""
+    if person is not None:
+        # Of several participations of a person, the first is valid.
+        conflict = _find_conflict(participation, person, known.filter(pk__lt=participation.pk))
+    if account is not None and worker.user_id is None and account.pk != person and not conflict:
+        conflict = _find_conflict(participation, account.pk, known)
+        if conflict and participation.stage == Participation.Stage.INVITED:
+            conflict += "; the link was not used, and is still valid for somebody else"
+    if conflict:
+        raise AssignmentError(conflict)
+
+
+def _find_conflict(participation: Participation, person: int, known: QuerySet[Participation]) -> str:
+    """Return the reason why a user may not take part, or an empty text.
+
+    Args:
+        participation: A participation of the user.
+        person: The user.
+        known: The participations that come before it.
+    """
     same = Q(worker__user=person) | Q(worker__account=person)
-    if campaign.participations.filter(same, pk__lt=participation.pk).exists():
-        raise AssignmentError("you already take part in this campaign, by another link or as a user")
-    if competes(campaign, person):
-        raise AssignmentError("participants of the challenge can't judge its captions")
+    if known.filter(same).exclude(pk=participation.pk).exists():
+        return "you already take part in this campaign, by another link or as a user"
+    if competes(participation.campaign, person):
+        return "participants of the challenge can't judge its captions"
+    return ""
 
 
 def competes(campaign: Campaign, person: int) -> bool:

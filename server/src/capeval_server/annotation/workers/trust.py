@@ -8,15 +8,18 @@ from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response, Review
 from capeval_server.annotation.task_types import task_named
 
-__all__ = ["is_trusted", "judge_again", "judged", "trust_warnings"]
+__all__ = ["is_trusted", "judge_again", "judged", "may_replace", "trust_warnings"]
 
 
 def is_trusted(participation: Participation, options: CampaignOptions) -> bool:
-    """Return whether a worker may fill slots emptied by an exclusion or a rejection."""
-    if options.reopened_for == "everybody":
-        return True
+    """Return whether enough answers of a worker were judged, and nearly all of them accepted."""
     enough = participation.judged >= options.trust_answers
     return enough and participation.fine >= options.trust_share * participation.judged
+
+
+def may_replace(participation: Participation, options: CampaignOptions) -> bool:
+    """Return whether a worker may fill slots emptied by an exclusion or a rejection."""
+    return options.reopened_for == "everybody" or is_trusted(participation, options)
 
 
 def judged(participation: Participation) -> tuple[int, int]:

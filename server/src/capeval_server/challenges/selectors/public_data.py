@@ -22,8 +22,11 @@ __all__ = [
     "compute_annotations_key",
     "describe_submissions",
     "get_public_references",
+    "get_public_subsets",
     "list_public_references",
+    "list_public_subsets",
     "name_annotations",
+    "name_subsets",
 ]
 
 
@@ -45,6 +48,29 @@ def get_public_references(slug: str, split: str, name: str) -> ReferenceSet:
     if entry is None:
         raise NotFoundError
     return entry
+
+
+def list_public_subsets(split: Split) -> dict[str, list[int | str]]:
+    """Return the images of each subset of a split; none if a reference set is private."""
+    return split.get_subset_images() if split.has_public_subsets else {}
+
+
+def get_public_subsets(slug: str, split: str) -> tuple[Split, dict[str, list[int | str]]]:
+    """Return a split and the images of each subset.
+
+    Raises:
+        NotFoundError: There is no such split, it has no subsets, or a reference set is private.
+    """
+    found = Split.objects.filter(challenge__slug=slug, name=split).first()
+    subsets = list_public_subsets(found) if found is not None else {}
+    if found is None or not subsets:
+        raise NotFoundError
+    return found, subsets
+
+
+def name_subsets(split: Split) -> str:
+    """Return the file name of a split's subsets."""
+    return f"subsets_{split.name}.json"
 
 
 def name_annotations(entry: ReferenceSet) -> str:

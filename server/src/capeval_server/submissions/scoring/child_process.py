@@ -89,7 +89,7 @@ def _run_job(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
         prepared = False
         try:
             # Progress shows that long work has not stopped, so it restarts the time limit of the metric.
-            with send_progress_to(lambda *_: answer(started=metric)):  # noqa: B023
+            with send_progress_to(lambda *work: answer(started=metric, work=work)):  # noqa: B023
                 scoring.prepare(metric)
                 prepared = True
                 answer(prepared=True)

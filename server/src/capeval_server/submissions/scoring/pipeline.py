@@ -33,6 +33,7 @@ from capeval_server.submissions.scoring.score_arrays import packed_samples, pack
 
 __all__ = [
     "MetricOutcome",
+    "MetricProgress",
     "ScoringError",
     "ScoringRequest",
     "SubmissionScorer",
@@ -68,7 +69,7 @@ class ScoringRequest:
         metrics: The metrics, by name.
         subsets: Subsets of the images to score as well.
         images: All images, in the requested order of image scores; None for no image scores.
-        started: Called with the name of each metric when it begins, and again if it restarts.
+        report: Called when a metric begins, also when it restarts, and with the progress of its long work.
     """
 
     key: int | str
@@ -78,7 +79,24 @@ class ScoringRequest:
     metrics: Sequence[str]
     subsets: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     images: Sequence[int | str] | None = None
-    started: Callable[[str], None] = lambda _: None
+    report: Callable[[MetricProgress], object] = lambda _: None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricProgress:
+    """Progress of one metric.
+
+    Attributes:
+        metric: The metric.
+        work: The name of long work, such as parsing captions; empty if there is none.
+        work_done: The amount of that work that is done.
+        work_total: The total amount of that work.
+    """
+
+    metric: str
+    work: str = ""
+    work_done: int = 0
+    work_total: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,9 +267,9 @@ class _Child:
                 return outcomes
             if "warning" in answer:
                 _log.warning(answer["warning"])
-            if answer.get("started", started) != started:
+            if "started" in answer and ("work" in answer or answer["started"] != started):
                 started = answer["started"]
-                task.started(started)
+                task.report(_describe_progress(answer))
             prepared = answer.get("prepared", prepared)
             if "finished" in answer:
                 outcomes.append(_build_outcome(answer, task.folder))
@@ -333,6 +351,11 @@ def time_limit(metric: str) -> int:
 def _list_resources(metrics: Iterable[str]) -> set[Resource]:
     known = [METRICS[metric]() for metric in metrics if metric in METRICS]
     return {resource for metric in known for resource in metric.resources}
+
+
+def _describe_progress(answer: dict[str, Any]) -> MetricProgress:
+    work, done, total = answer.get("work", ("", 0, 0))
+    return MetricProgress(metric=answer["started"], work=work, work_done=int(done), work_total=total)
 
 
 def _build_outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:

@@ -131,8 +131,7 @@ class ShownCaptions:
             number = self.references.version
             version = ReferenceVersion.objects.get(reference_set=self.references, number=number)
             self._known = references_in(version.file.name)
-        public = all(one.public for one in self.split.reference_sets.all())
-        self.subsets = self.split.get_subset_images() if public else {}
+        self.subsets = self.split.get_subset_images() if self.split.has_public_subsets else {}
         self.constraints = get_constraints(self.split)
 
     @property

@@ -112,6 +112,9 @@ class ScoringProgress:
         metric: Name of the metric.
         number: Number of the metric, from 1.
         total: Number of metrics, counted for each split and reference set.
+        work: The long work of the metric, such as "Parsing captions"; empty if there is none.
+        work_done: The amount of that work that is done, such as the number of captions.
+        work_total: The total amount of that work.
     """
 
     elapsed: float
@@ -120,6 +123,9 @@ class ScoringProgress:
     metric: str = ""
     number: int = 0
     total: int = 0
+    work: str = ""
+    work_done: int = 0
+    work_total: int = 0
 
 
 def scoring_of(submission: Submission, now: datetime) -> ScoringProgress | None:

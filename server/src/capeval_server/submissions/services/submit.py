@@ -81,7 +81,7 @@ def _check_and_add(
     arrived: datetime,
 ) -> tuple[Submission, bool]:
     splits = list(phase.splits.order_by("name"))
-    upload = read_upload(name, file, splits)
+    upload = read_upload(name, file, splits, phase)
     submission = Submission(
         team=team,
         user=user,
@@ -201,8 +201,7 @@ def check_declared_fields(phase: Phase, declared: Mapping[str, str]) -> dict[str
         if len(value) > LONGEST_FIELD or "\0" in value:
             raise UploadError(f"{name!r} must be a text of at most {LONGEST_FIELD:,} characters")
     try:
-        fields = [field.in_phase(phase.name) for field in phase.challenge.declared_fields]
-        return check_declared(fields, declared)
+        return check_declared(phase.challenge.declared_fields, declared, phase.name)
     except FormatError as error:
         raise UploadError(str(error)) from None
 

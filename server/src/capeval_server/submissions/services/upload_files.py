@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from django.conf import settings
 
-import capeval
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError
 from capeval.errors.messages import describe_image_mismatch
-from capeval.formats.io.archives import is_archive, is_zip, read_zip
+from capeval.formats.io.archives import is_zip, read_zip
+from capeval.formats.result_files import (
+    describe_missing_file,
+    describe_phases_of_images,
+    describe_wrong_name,
+    load_result_file,
+)
 from capeval.scoring.matching import match_ids
-from capeval_server.challenges.models import Split
+from capeval_server.challenges.models import Phase, Split
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import UploadError
 
 __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
-
-# Windows programs put them in front of UTF-8 and UTF-16.
-_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Upload:
@@ -42,24 +43,27 @@ class Upload:
         self.id_rules = id_rules
 
 
-def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Upload:
+def read_upload(
+    name: str, file: Iterable[bytes], splits: Sequence[Split], phase: Phase | None = None
+) -> Upload:
     """Read and check an upload to a phase with some splits.
 
     Args:
         name: The name of the uploaded file.
         file: The content of the file, in chunks.
         splits: The splits with required results.
+        phase: The phase, for messages that name it and the phases of files that belong to others.
 
     Raises:
         UploadError: The upload is invalid; the error names the invalid file.
     """
     data = _join_bounded(file)
     entries = _unzip(data) if is_zip(name, data) else {name: data}
-    named = {entry: _find_split(entry, splits) for entry in entries}
+    named = {entry: _find_split(entry, splits, phase) for entry in entries}
     for split in splits:
         if split.name not in {found.name for found, _ in named.values()}:
             raise UploadError(
-                f"the upload must contain {split.results!r}, the results of split {split.name!r}"
+                describe_missing_file(split.results, split.name, "" if phase is None else phase.name)
             )
     algorithms = sorted({algorithm for _, algorithm in named.values()})
     if len(algorithms) > 1 or len(named) > len(splits):
@@ -68,7 +72,10 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     for entry, content in entries.items():
         split = named[entry][0]
         names = None if split.pk is None else partial(_get_file_names, split)
-        checked[split.name] = check_results(entry, content, split.name, split.image_ids, names)
+        find_phases = partial(_find_phases_of_images, phase)
+        checked[split.name] = check_results(
+            entry, content, split.name, split.image_ids, names, find_phases=find_phases
+        )
     files = {name: content for name, (content, _) in checked.items()}
     return Upload(files, algorithms[0], {name: rule for name, (_, rule) in checked.items()})
 
@@ -108,13 +115,35 @@ def _unzip(data: bytes) -> dict[str, bytes]:
         raise UploadError(error.message, entry=error.entry) from None
 
 
-def _find_split(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
+def _find_split(entry: str, splits: Sequence[Split], phase: Phase | None) -> tuple[Split, str]:
     for split in splits:
         algorithm = split.algorithm(entry)
         if algorithm is not None:
             return split, algorithm
-    expected = " or ".join(repr(split.results) for split in splits)
-    raise UploadError(f"the file must be named {expected}", entry=entry)
+    others = _list_other_phases(phase, lambda split: split.algorithm(entry) is not None)
+    raise UploadError(describe_wrong_name([split.results for split in splits], others), entry=entry)
+
+
+def _find_phases_of_images(phase: Phase | None, images: Sequence[ImageId]) -> list[str]:
+    """Return the other phases with a split of exactly these images."""
+
+    def fits(split: Split) -> bool:
+        return len(match_ids(split.image_ids, images)[1]) == len(split.image_ids)
+
+    return _list_other_phases(phase, fits)
+
+
+def _list_other_phases(phase: Phase | None, fits: Callable[[Split], bool]) -> list[str]:
+    """Return the names of a challenge's other phases with a split that fits."""
+    if phase is None:
+        return []
+    others = phase.challenge.phases.exclude(pk=phase.pk).prefetch_related("splits").order_by("opens", "pk")
+    own = set(phase.splits.values_list("pk", flat=True))
+    return [
+        other.name
+        for other in others
+        if any(fits(split) for split in other.splits.all() if split.pk not in own)
+    ]
 
 
 def _get_file_names(split: Split) -> dict[ImageId, str]:
@@ -128,6 +157,8 @@ def check_results(
     split: str,
     images: Sequence[ImageId],
     names: Callable[[], Mapping[ImageId, str]] | None = None,
+    *,
+    find_phases: Callable[[Sequence[ImageId]], list[str]] = lambda _: [],
 ) -> tuple[bytes, str]:
     """Check a results file; its image ids may differ in form from the split's.
 
@@ -137,6 +168,7 @@ def check_results(
         split: The name of its split.
         images: The split's images.
         names: Returns the known file names of the split's images.
+        find_phases: Returns the phases that some images belong to, if they are not the split's.
 
     Returns:
         The content of the file with the image ids of the split, and the rule that matched the ids
@@ -145,18 +177,8 @@ def check_results(
     Raises:
         UploadError: The file is not a results file, or covers other images.
     """
-    if is_archive(data):
-        raise UploadError("the file must be JSON (got an archive)", entry=entry)
-    if data.startswith(_BYTE_ORDER_MARKS):
-        raise UploadError(
-            "the file must be UTF-8 without a byte order mark (got a file that begins with one): save it"
-            " again as plain UTF-8",
-            entry=entry,
-        )
-    if data.lstrip()[:1] not in (b"[", b"{"):
-        raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
-        candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES, strict=True)
+        candidates = load_result_file(data, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
     rule, ids = match_ids(images, candidates.image_ids, names=names)
@@ -164,7 +186,8 @@ def check_results(
         ids.values() or candidates.image_ids, images, f"split {split!r}", "a caption"
     )
     if problem:
-        raise UploadError(problem, entry=entry)
+        found = describe_phases_of_images(find_phases(candidates.image_ids))
+        raise UploadError(f"{problem}{found}", entry=entry)
     limit = settings.CAPTION_CHARACTERS
     for image, captions in candidates.items():
         longest = max(map(len, captions))

@@ -63,6 +63,7 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
         ],
         "trial": trial.count(),
         "options": options_in_words(task, options),
+        "needs_trust": options.reopened_for == "trusted",
         "next": get_latest_choice(campaign),
         "number": texts.number,
         "heading": title,

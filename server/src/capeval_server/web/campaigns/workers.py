@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.responses.content_warnings import count_warned_images
 from capeval_server.annotation.review import moderation
@@ -85,6 +86,7 @@ def _show_worker(
         tab="workers",
         participation=participation,
         summary=summary,
+        options=get_options(campaign),
         warned=count_warned_images(participation),
         effect=moderation.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),

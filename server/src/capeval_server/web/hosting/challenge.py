@@ -52,15 +52,18 @@ __all__ = [
 
 @for_organizers
 def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Show and change the texts and declared fields."""
+    """Show and change the texts, additional pages and declared fields."""
     about = settings.about_of(challenge)
     form = settings_forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
     fields = settings_forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
-    if request.method == "POST" and form.is_valid() and fields.is_valid():
+    pages = settings_forms.PageSet(request.POST or None, initial=about["pages"], prefix="pages")
+    sets = {"fields": fields, "pages": pages}
+    if request.method == "POST" and form.is_valid() and fields.is_valid() and pages.is_valid():
         given = form.cleaned_data
         texts = ("title", "description", "rules", "data", "faq", "contact")
         wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
-        wanted |= {"fields": settings_forms.declared(fields), "approval": given["approval"]}
+        wanted |= {"fields": settings_forms.declared(fields), "pages": settings_forms.list_pages(pages)}
+        wanted |= {"approval": given["approval"]}
         wanted |= {
             "visibility": given["visibility"] or about.get("visibility", Challenge.Visibility.PUBLIC),
             **{
@@ -73,14 +76,14 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
-            shown = {"fields": fields, "current": about, **_list_parts(challenge)}
+            shown = {**sets, "current": about, **_list_parts(challenge)}
             return _show_conflict(request, challenge, error, form, "edit", **shown)
         else:
             add_success_message(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
-    shown = {"form": form, "fields": fields, **_list_parts(challenge)}
+    shown = {"form": form, **sets, **_list_parts(challenge)}
     shown["link"] = _get_link(request, challenge)
-    return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
+    return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields, pages))
 
 
 def _list_parts(challenge: Challenge) -> dict[str, Any]:

@@ -341,4 +341,7 @@ def _offer_phases(field: forms.Field, challenge: Challenge, *, all_phases: bool 
 def show_problems(form: forms.Form, error: FieldsError) -> None:
     """Add validation errors to the fields that they concern."""
     for name, text in error.problems:
-        form.add_error(name if name in form.fields else None, text)
+        if name in form.fields:
+            form.add_error(name, text)
+        else:
+            form.add_error(None, f"{name}: {text}" if name else text)

@@ -139,6 +139,8 @@ class JudgingForm(forms.Form):
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
+    # The SHA-256 of a zip that was sent before and is kept.
+    kept = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
     name = forms.SlugField(
         label="Name in URLs",
         max_length=LONGEST_NAME,
@@ -181,12 +183,18 @@ class JudgingForm(forms.Form):
         self.fields["name"].initial = find_free_name(phase)
         self.fields["title"].initial = default_title(phase)
 
+    @property
+    def has_kept_pictures(self) -> bool:
+        """Whether the zip of the images was sent before and is kept."""
+        return self.is_bound and bool(self.data.get("kept"))
+
     def clean(self) -> dict[str, Any]:
         """Require pictures if they are shown, and names of campaigns that are not taken."""
         given = super().clean() or self.cleaned_data
         kinds = given.get("kinds", [])
         shown = [kind for kind in kinds if task_named(kind).needs_image]
-        if shown and not given.get("pictures") and "pictures" not in self.errors:
+        has_pictures = given.get("pictures") or given.get("kept")
+        if shown and not has_pictures and "pictures" not in self.errors:
             self.add_error("pictures", f"Required by the task types {', '.join(shown)}, which show images.")
         if "name" in given and (taken := find_taken_names(given["name"], kinds)):
             self.add_error("name", f"Choose a different name: there is already a campaign {taken[0]}.")

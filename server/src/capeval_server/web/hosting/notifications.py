@@ -34,7 +34,10 @@ def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         given = form.cleaned_data
         with errors_in_form(form):
             services.announce(get_user(request), challenge, given["title"], given["text"])
-            add_success_message(request, "Published the announcement. It will be mailed to participants.")
+            is_draft = challenge.visibility == Challenge.Visibility.DRAFT
+            mailed = "It is not mailed, because the challenge is a draft."
+            mailed = mailed if is_draft else "It will be mailed to participants."
+            add_success_message(request, f"Published the announcement. {mailed}")
             return redirect("organizer_notices", challenge.slug)
     return _show(request, challenge, form, forms.WebhookForm())
 

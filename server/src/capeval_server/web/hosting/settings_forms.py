@@ -7,6 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.db.models import QuerySet
 
+from capeval_server.challenges.definition import MOST_PAGES
 from capeval_server.challenges.models import (
     MOST_DAYS,
     MOST_FINAL,
@@ -16,7 +17,16 @@ from capeval_server.challenges.models import (
     ReferenceSet,
 )
 
-__all__ = ["AboutForm", "FieldSet", "PhaseForm", "create_time_input", "declared", "list_choices"]
+__all__ = [
+    "AboutForm",
+    "FieldSet",
+    "PageSet",
+    "PhaseForm",
+    "create_time_input",
+    "declared",
+    "list_choices",
+    "list_pages",
+]
 
 
 def create_time_input() -> forms.DateTimeInput:
@@ -169,6 +179,38 @@ FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_m
 def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
     """Return the named fields, in the format of a definition."""
     return [form.describe() for form in fields.forms if form.cleaned_data.get("name")]
+
+
+class _Page(forms.Form):
+    """An additional page of text."""
+
+    name = forms.CharField(label="Name in the URL", max_length=50, required=False)
+    title = forms.CharField(label="Title", max_length=50, required=False)
+    text = forms.CharField(label="Text", required=False, widget=forms.Textarea({"rows": 6}))
+
+    def clean(self) -> dict[str, Any]:
+        """Require the name of a page with other content, which would be lost without it."""
+        given = super().clean() or self.cleaned_data
+        name, title, text = (given.get(field, "") for field in ("name", "title", "text"))
+        if title and not name:
+            self.add_error("name", "Enter a name. To remove the page, clear its title, too.")
+        for field, value in (("title", title), ("text", text)):
+            if name and not value:
+                self.add_error(field, "Required. To remove the page, clear its name and its title.")
+        return given
+
+    def describe(self) -> dict[str, str]:
+        """Return the page in the format of a definition."""
+        given = self.cleaned_data
+        return {**given, "text": given["text"].replace("\r\n", "\n")}
+
+
+PageSet = forms.formset_factory(_Page, extra=1, max_num=MOST_PAGES, absolute_max=2 * MOST_PAGES)
+
+
+def list_pages(pages: forms.BaseFormSet[_Page]) -> list[dict[str, str]]:
+    """Return the named pages, in the format of a definition."""
+    return [form.describe() for form in pages.forms if form.cleaned_data.get("name")]
 
 
 class PhaseForm(forms.Form):

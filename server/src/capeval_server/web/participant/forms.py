@@ -26,8 +26,9 @@ _TEXTAREA_FIELDS = ("description", "training-data", "training_data", "abstract",
 class _ValueField(forms.CharField):
     """Field for a value that a submission declares, checked by its type."""
 
-    def __init__(self, declared: DeclaredField) -> None:
-        self._declared = declared
+    def __init__(self, field: DeclaredField, phase: str) -> None:
+        self._field, self._phase = field, phase
+        declared = field.in_phase(phase)
         super().__init__(
             label=label(declared.name),
             required=declared.required,
@@ -59,7 +60,7 @@ class _ValueField(forms.CharField):
         super().validate(value)
         if value:
             try:
-                self._declared.check(value)
+                self._field.check(value, self._phase)
             except FormatError as error:
                 raise forms.ValidationError(str(error)) from None
 
@@ -153,7 +154,7 @@ class SubmitForm(forms.Form):
         # which is read before the file.
         self.key = f"page-{uuid.uuid4()}"
         for field in phase.challenge.declared_fields:
-            self.fields[f"{_DECLARED_PREFIX}{field.name}"] = _ValueField(field.in_phase(phase.name))
+            self.fields[f"{_DECLARED_PREFIX}{field.name}"] = _ValueField(field, phase.name)
 
     def about(self) -> Iterator[forms.BoundField]:
         """Return the declared fields."""

@@ -147,7 +147,9 @@ def _is_automatic(phase: Phase, submission: Submission) -> bool:
 def _state_key(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
     """Return a key of the displayed state, which changes when the page must update."""
     # Changes of only the elapsed time are announced rarely.
-    far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCE_SECONDS)}" if scoring else ""
+    far = ""
+    if scoring:
+        far = f"-{scoring.number}-{scoring.work}-{int(scoring.elapsed / _ANNOUNCE_SECONDS)}"
     return f"{submission.state}-{ahead}{far}{'-alone' if alone else ''}"
 
 

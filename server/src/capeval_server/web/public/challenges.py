@@ -142,6 +142,6 @@ def _describe_split(split: Split) -> dict[str, Any]:
         "images": len(split.image_ids),
         "example": presenters.example_results(split),
         "file": presenters.example_name(split),
-        "subsets": [subset.name for subset in split.subsets.all()],
+        "subsets": {name: len(images) for name, images in split.get_subset_images().items()},
         "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
     }

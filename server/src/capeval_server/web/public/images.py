@@ -16,13 +16,15 @@ from django.urls import reverse
 
 from capeval.formats.io.json import to_json_bytes
 from capeval_server.challenges.link_validation import safe_link
-from capeval_server.challenges.models import Challenge, ImageList, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import Challenge, ImageList, Phase, ReferenceSet, Split, Subset
 from capeval_server.challenges.selectors.public_data import (
     build_annotations,
     compute_annotations_key,
     describe_submissions,
     list_public_references,
+    list_public_subsets,
     name_annotations,
+    name_subsets,
 )
 from capeval_server.challenges.services.image_lists import as_image_info, get_images
 from capeval_server.core.errors import NotFoundError
@@ -92,8 +94,8 @@ def _file_name(split: Split) -> str:
 def kit(request: HttpRequest, slug: str) -> HttpResponse:
     """Send the starter kit of a challenge as a zip.
 
-    It contains image lists, public references, valid example results, the format of submissions, and
-    instructions.
+    It contains image lists, public references and subsets, valid example results, the format of submissions,
+    and instructions.
     """
     found = get_object_or_404(Challenge, slug=slug)
     server = request.build_absolute_uri("/").rstrip("/")
@@ -118,9 +120,12 @@ def _compute_kit_key(challenge: int) -> str:
     images = (
         ImageList.objects.filter(split__challenge=challenge).order_by("pk").values_list("split", "sha256")
     )
+    subsets = Subset.objects.filter(split__challenge=challenge).order_by("pk").values_list()
+    sets = ReferenceSet.objects.filter(split__challenge=challenge).order_by("pk").values_list("pk", "public")
     public = ReferenceSet.objects.filter(split__challenge=challenge, public=True, version__gte=1)
     references = compute_annotations_key(public.select_related("split__image_list").order_by("pk"))
-    return hashlib.sha256(repr((rows, list(images), references)).encode()).hexdigest()
+    content = (rows, list(images), list(subsets), list(sets), references)
+    return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
 def _build_kit(pk: int, server: str) -> bytes:
@@ -141,6 +146,7 @@ def _build_kit(pk: int, server: str) -> bytes:
                     "images": _file_name(split),
                     "example": _name_example(split, splits),
                     "references": [name_annotations(entry) for entry in list_public_references(split)],
+                    "subsets": name_subsets(split) if list_public_subsets(split) else "",
                 }
                 for split in splits
             ],
@@ -153,6 +159,8 @@ def _build_kit(pk: int, server: str) -> bytes:
             archive.writestr(_name_example(split, splits), _build_example(split))
             for entry in list_public_references(split):
                 archive.writestr(name_annotations(entry), build_annotations(entry))
+            if subsets := list_public_subsets(split):
+                archive.writestr(name_subsets(split), to_json_bytes(subsets))
         archive.writestr("challenge.json", to_json_bytes(describe_submissions(challenge)))
     return out.getvalue()
 

@@ -143,21 +143,6 @@ def _describe_tests(board: Leaderboard) -> str:
     return bootstrap if used == {"bootstrap"} else randomization
 
 
-def _sort_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
-    """Return the columns, beginning with the score that the table is sorted by.
-
-    The first column is visible even on phones. Subsets of one score stay together and in order, so that
-    tables can be compared. The same applies to the scores by one reference set, and to judgments.
-    """
-    chosen = question.sorting_column
-
-    def order(column: LeaderboardColumn) -> tuple[bool, bool, bool]:
-        other_kind = column.is_judged != chosen.is_judged
-        return other_kind, column.references != chosen.references, column.name != chosen.name
-
-    return sorted(question.columns, key=order)
-
-
 def _is_grouped(question: LeaderboardQuery) -> bool:
     """Return whether the table has a row of headings above groups of columns."""
     columns = question.columns
@@ -186,7 +171,7 @@ def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
     named_by_subset = question.layout in ("subsets", "both") or (
         question.layout == "chosen" and any(one.subset for one in question.score_columns)
     )
-    for group, members in groupby(_sort_columns(question), lambda column: _name_group(question, column)):
+    for group, members in groupby(question.columns, lambda column: _name_group(question, column)):
         columns = list(members)
         chosen = [column.label == question.sorted_column for column in columns]
         # The interval of the ranking score has its own column.
@@ -219,7 +204,7 @@ def _list_reported_names(board: Leaderboard) -> list[str]:
 def _list_reported_columns(board: Leaderboard) -> list[LeaderboardColumn]:
     """Return the columns with at least one score that was reported elsewhere."""
     given = {label for entry in board.reported for label, value in entry.scores.items() if value is not None}
-    return [column for column in _sort_columns(board.question) if column.label in given]
+    return [column for column in board.question.columns if column.label in given]
 
 
 def _build_agreement(board: Leaderboard) -> list[dict[str, Any]]:
@@ -408,9 +393,7 @@ def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: floa
         "method": method if len(method) <= _LONGEST_METHOD else f"{method[: _LONGEST_METHOD - 1]}…",
         "link": link,
         "host": _parse_host(link),
-        "cells": [
-            _build_cell(row, column.label, question.sorted_column) for column in _sort_columns(question)
-        ],
+        "cells": [_build_cell(row, column.label, question.sorted_column) for column in question.columns],
         "strip": _build_strip(row, question.sorted_column, low, high),
     }
 

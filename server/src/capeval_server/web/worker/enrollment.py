@@ -63,7 +63,7 @@ def _restrict(view: View, *, apart: bool) -> View:
         try:
             participation = _get_participation(request, campaign)
             if apart:
-                enrollment.check_conflicts(participation)
+                enrollment.check_conflicts(participation, _get_account(request))
         except AssignmentError as error:
             return refused(request, campaign, error)
         return view(request, participation, **named)
@@ -92,10 +92,15 @@ def _get_participation(request: HttpRequest, campaign: Campaign) -> Participatio
     return enrollment.enter_as_user(request.user, campaign)
 
 
+def _get_account(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
 def _link_account(request: HttpRequest, participation: Participation) -> Participation:
     """Link a participation to the signed-in user, if any."""
-    if isinstance(request.user, User):
-        enrollment.link(participation, request.user)
+    account = _get_account(request)
+    if account is not None:
+        enrollment.link_visitor(participation, account)
     return participation
 
 
@@ -105,7 +110,10 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
     """Follow an invite link, and remember its token in a cookie."""
     campaign = get_object_or_404(Campaign, slug=slug)
     try:
-        enrollment.get_invited(campaign, token)
+        participation = enrollment.get_invited(campaign, token)
+        if participation.stage == Participation.Stage.INVITED:
+            # The cookie of another link of this person must not be replaced.
+            enrollment.check_conflicts(participation, _get_account(request))
     except AssignmentError as error:
         return refused(request, campaign, error)
     answer = _set_cookie(campaign, token)
