@@ -1,0 +1,41 @@
+"""ABSTRACT-50S: preferences in two classes of pairs (Vedantam, Zitnick and Parikh 2015)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from capeval._internal.random import split_in_halves
+from capeval.datasets.pascal50s import load_abstract50s
+from capeval.studies.consensus.abstract50s import classify_pairs
+from capeval.studies.metric.judged_captions import Description, PreferredCaptions
+from capeval.studies.plan import winners
+
+__all__ = ["BENCHMARK"]
+
+
+def _load(folder: Path) -> PreferredCaptions:
+    pairs = classify_pairs(load_abstract50s(folder)).pairs
+    halves = [split_in_halves(len(pair.votes), seed=place) for place, pair in enumerate(pairs)]
+    people, wanted = (
+        winners([np.array(pair.votes)[half[side]] for pair, half in zip(pairs, halves, strict=True)])
+        for side in (0, 1)
+    )
+    return PreferredCaptions(pairs=pairs, people=people, wanted=wanted)
+
+
+BENCHMARK = Description(
+    name="abstract-50s",
+    title="ABSTRACT-50S",
+    files=("consensus_abstract.mat", "abstract_candsB.json", "abstract_candsC.json"),
+    load=_load,
+    measures=("HC", "HI"),
+    protocol=(
+        "accuracy on the winner of 48 triplets, whose sentences are the references",
+        "the files do not contain the classes HC and HI, which capeval infers",
+        "document frequencies count references once per candidate",
+    ),
+    ceiling="the winner of a random half of the triplets, on the winner of the other half",
+    order=50,
+)
