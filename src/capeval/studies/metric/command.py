@@ -110,7 +110,9 @@ def _write_files(studies: Sequence[MetricStudy], made: StudyReport, folder: Path
     deliver(to_latex(made.tables["agreement"]), written[0])
     for study in studies:
         about = study.benchmark.about
-        page = render_pairs(to_judged_pairs(study), title=f"Disagreements of metrics and people: {about.title}")
+        page = render_pairs(
+            to_judged_pairs(study), title=f"Disagreements of metrics and people: {about.title}"
+        )
         written.append(folder / f"{about.name}-disagreements.html")
         deliver(page, written[-1])
     return written

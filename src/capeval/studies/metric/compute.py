@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from capeval._internal.random import make_generator
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DefaultMetrics, resolve
@@ -68,8 +68,8 @@ class MeasureTest:
         first: The score of the evaluated metric.
         second: The score of another metric.
         measure: The measure of agreement.
-        comparison: The first value minus the second, with interval and p-value, by the paired bootstrap of the
-            images.
+        comparison: The first value minus the second, with interval and p-value, by the paired bootstrap of
+            the images.
         corrected_p_value: The p-value corrected for the number of tests of the measure (Holm).
     """
 
@@ -176,9 +176,7 @@ def evaluate_metric(
         {'length': 0.801, 'ROUGE-L': 0.716}
     """
     evaluated = resolve_metric(metric)
-    others = tuple(
-        each for each in resolve(compared) if not set(each.names) & set(evaluated.names)
-    )
+    others = tuple(each for each in resolve(compared) if not set(each.names) & set(evaluated.names))
     metrics = (evaluated, *others)
     resolve(metrics)
     about, judged = benchmark.about, benchmark.judged
@@ -255,18 +253,18 @@ def _score_pairs(
         {name: signs[name] * (values[:, 0] - values[:, 1]) for name, values in scores.items()}
         for scores in both
     ]
-    credits = {
+    mean_credits = {
         name: np.mean(
             [rule.credits(each[name], truth) for rule, each in zip(rules, differences, strict=True)], axis=0
         )
         for name in signs
     }
     return _Scored(
-        measures=PairMeasures(credits, [pair.kind for pair in pairs], about.measures),
+        measures=PairMeasures(mean_credits, [pair.kind for pair in pairs], about.measures),
         images=number_units([pair.image for pair in pairs]),
         scores=both[0],
         differences=differences[0],
-        credits=credits,
+        credits=mean_credits,
         draws=len(draws),
     )
 
@@ -344,9 +342,7 @@ def _test(measured: _Measured, evaluated: Sequence[str], level: float) -> tuple[
             found = [difference(value, measured[other][each], level=level) for other in others]
             corrected = correct_holm([one.p_value for one in found])
             tests += [
-                MeasureTest(
-                    first=name, second=other, measure=each, comparison=one, corrected_p_value=p_value
-                )
+                MeasureTest(first=name, second=other, measure=each, comparison=one, corrected_p_value=p_value)
                 for other, one, p_value in zip(others, found, corrected, strict=True)
             ]
     return tuple(tests)

@@ -55,9 +55,7 @@ def pair_captions(study: MetricStudy, judged: JudgedCaptions) -> JudgedPairs:
     )
 
 
-def _find_largest(
-    rows: NDArray[np.int64], ratings: FloatArray, scores: FloatArray
-) -> tuple[int, int] | None:
+def _find_largest(rows: NDArray[np.int64], ratings: FloatArray, scores: FloatArray) -> tuple[int, int] | None:
     """Return the rows of the better and the worse caption with the largest wrong difference of scores."""
     of_people = ratings[rows][:, None] - ratings[rows][None, :]
     of_metric = scores[rows][:, None] - scores[rows][None, :]

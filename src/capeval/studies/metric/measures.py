@@ -59,22 +59,22 @@ class PairMeasures:
     """Accuracies on classes of pairs, and their mean.
 
     Args:
-        credits: The credit of each pair, from 0 to 1, by name; NaN for excluded pairs.
+        of_pairs: The credit of each pair, from 0 to 1, by name; NaN for excluded pairs.
         kinds: The class of each pair.
         classes: The classes, in order; with more than one, their mean is the last measure.
     """
 
     def __init__(
-        self, credits: Mapping[str, FloatArray], kinds: Sequence[str | None], classes: Sequence[str]
+        self, of_pairs: Mapping[str, FloatArray], kinds: Sequence[str | None], classes: Sequence[str]
     ) -> None:
-        self.names = tuple(credits)
+        self.names = tuple(of_pairs)
         self.measures = (*classes, "Mean") if len(classes) > 1 else tuple(classes)
         # Without classes, all pairs are of the only one.
         alone = len(classes) == 1
         self._members = np.array(
             [[alone or kind == each for kind in kinds] for each in classes], dtype=np.float64
         )
-        self._credits = np.array(list(credits.values()))
+        self._credits = np.array(list(of_pairs.values()))
         self._counted = ~np.isnan(self._credits)
 
     def __call__(self, weights: FloatArray) -> FloatArray:

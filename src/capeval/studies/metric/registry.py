@@ -64,4 +64,3 @@ def load_benchmark(name: str, folder: str | Path) -> HumanBenchmark:
             f"{folder} must contain {', '.join(about.files)} for {name} (missing: {', '.join(missing)})"
         )
     return HumanBenchmark(about=about, judged=about.load(Path(folder)))
-

@@ -152,8 +152,8 @@ def _build_test_table(studies: Sequence[MetricStudy]) -> Grid:
                 )
             )
     note = (
-        "Paired bootstrap of the images, corrected for their number. The last column is also corrected for the"
-        " number of metrics that A is compared with on the measure (Holm)."
+        "Paired bootstrap of the images, corrected for their number. The last column is also corrected for"
+        " the number of metrics that A is compared with on the measure (Holm)."
     )
     columns = ("Benchmark", "Measure", "A", "B", "A - B", "p-value", "p-value (Holm)")
     return Grid(columns=columns, rows=tuple(rows), notes=(note,))
@@ -198,5 +198,3 @@ def to_judged_pairs(study: MetricStudy) -> JudgedPairs:
             differences=study.differences,
         )
     return pair_captions(study, judged)
-
-
