@@ -21,11 +21,11 @@ from capeval.formats.judgments.plans import Pair
 from capeval.metrics.given_scores import load_given_scores
 from capeval.metrics.rouge import RougeL
 from capeval.studies.metric import (
+    CaptionItem,
+    CaptionJudgments,
     HumanBenchmark,
-    Item,
-    JudgedCaptions,
     MetricOptions,
-    PreferredCaptions,
+    PairJudgments,
     evaluate_metric,
     list_descriptions,
     load_benchmark,
@@ -33,6 +33,7 @@ from capeval.studies.metric import (
 from capeval.studies.metric.report import report, to_judged_pairs
 from capeval.studies.metric.scoring import score_judged
 from capeval.studies.shared.coefficients import coefficients
+from capeval.studies.shared.ties import Ties
 from tests.capeval.cli.test_cli import refusal
 
 PLUGIN = """
@@ -143,7 +144,7 @@ def test_wrong_arguments(arguments: tuple[str, ...], message: str) -> None:
 def rated(ratings: FloatArray, *, votes: FloatArray | None = None, raters: str = "each") -> HumanBenchmark:
     count = len(ratings)
     about = list_descriptions()["flickr8k-expert" if raters == "each" else "flickr8k-cf"]
-    judged = JudgedCaptions(
+    judged = CaptionJudgments(
         image_ids=tuple(range(count)),
         captions=tuple("a " * (1 + row) for row in range(count)),
         references=(("a",),) * count,
@@ -154,9 +155,9 @@ def rated(ratings: FloatArray, *, votes: FloatArray | None = None, raters: str =
 
 
 def test_a_function_gets_images_captions_and_references() -> None:
-    seen: list[Item] = []
+    seen: list[CaptionItem] = []
 
-    def count(items: list[Item]) -> list[int]:
+    def count(items: list[CaptionItem]) -> list[int]:
         seen.extend(items)
         return [len(item.caption.split()) for item in items]
 
@@ -164,7 +165,7 @@ def test_a_function_gets_images_captions_and_references() -> None:
         count, rated(np.arange(8.0)[:, None]), MetricOptions(samples=20), compared=["BLEU-1"]
     )
     assert found.values["count"]["tau-b"].score == pytest.approx(1)
-    assert seen[1] == Item(image_id=1, caption="a a ", references=("a",))
+    assert seen[1] == CaptionItem(image_id=1, caption="a a ", references=("a",))
 
 
 def test_a_function_with_a_wrong_number_of_scores() -> None:
@@ -203,7 +204,7 @@ def test_people_are_compared_with_each_other() -> None:
     assert of_means.people["tau-b"].score == pytest.approx(coefficients(a, b)["tau-b"])
 
 
-def pairs(count: int = 6, references: int = 3) -> PreferredCaptions:
+def pairs(count: int = 6, references: int = 3) -> PairJudgments:
     texts = tuple(f"a dog runs on grass {n}" for n in range(references))
     made = tuple(
         Pair(
@@ -216,10 +217,10 @@ def pairs(count: int = 6, references: int = 3) -> PreferredCaptions:
         )
         for n in range(count)
     )
-    return PreferredCaptions(pairs=made)
+    return PairJudgments(pairs=made)
 
 
-def benchmark_of_pairs(judged: PreferredCaptions) -> HumanBenchmark:
+def benchmark_of_pairs(judged: PairJudgments) -> HumanBenchmark:
     return HumanBenchmark(about=list_descriptions()["abstract-50s"], judged=judged)
 
 
@@ -236,19 +237,20 @@ def test_accuracies_by_class_with_the_mean() -> None:
 
 
 def test_ties_follow_the_rule() -> None:
-    def constant(items: list[Item]) -> list[float]:
+    def constant(items: list[CaptionItem]) -> list[float]:
         return [1.0] * len(items)
 
-    for ties, wanted in (("wrong", 0.0), ("half", 0.5), ("first", 5 / 6)):
+    cases: list[tuple[Ties, float]] = [("wrong", 0.0), ("half", 0.5), ("first", 5 / 6)]
+    for ties, wanted in cases:
         options = MetricOptions(samples=20, ties=ties)
         found = evaluate_metric(constant, benchmark_of_pairs(pairs()), options, compared=["ROUGE-L"])
         assert found.values["constant"]["Mean"].score == pytest.approx(wanted)
 
 
 def test_references_are_drawn_once_per_image() -> None:
-    seen: list[list[Item]] = []
+    seen: list[list[CaptionItem]] = []
 
-    def record(items: list[Item]) -> list[float]:
+    def record(items: list[CaptionItem]) -> list[float]:
         seen.append(list(items))
         return [float(len(item.caption)) for item in items]
 
@@ -286,7 +288,7 @@ def test_disagreements_are_the_worst_pairs_of_each_image(flickr8k: Path) -> None
 
 
 def test_equal_scores_are_an_error() -> None:
-    def constant(items: list[Item]) -> list[float]:
+    def constant(items: list[CaptionItem]) -> list[float]:
         return [1.0] * len(items)
 
     with pytest.raises(MismatchError, match="constant has no tau-b: all scores or all judgments are equal"):
@@ -346,7 +348,7 @@ def write(folder: Path, name: str) -> Path:
 @pytest.mark.parametrize("name", ["composite", "polaris", "nebula"])
 def test_tables_of_rated_captions(name: str, tmp_path: Path) -> None:
     benchmark = load_benchmark(name, write(tmp_path, name))
-    assert isinstance(benchmark.judged, JudgedCaptions)
+    assert isinstance(benchmark.judged, CaptionJudgments)
     assert benchmark.judged.captions[:2] == ("a dog", "a cat")
     assert benchmark.judged.references[0] == ("a dog runs", "the dog's run")
     found = evaluate_metric("ROUGE-L", benchmark, MetricOptions(samples=20), compared=["BLEU-1"])
@@ -373,7 +375,7 @@ def test_wrong_tables(row: str, message: str) -> None:
 
 def test_foil_has_the_other_captions_as_references(tmp_path: Path) -> None:
     benchmark = load_benchmark("foil", write(tmp_path, "foil"))
-    assert isinstance(benchmark.judged, PreferredCaptions)
+    assert isinstance(benchmark.judged, PairJudgments)
     first = benchmark.judged.pairs[0]
     assert (first.first, first.second) == ("a dog runs 0", "a cat runs 0")
     assert first.references == tuple(f"a dog runs {n}" for n in (1, 2, 3, 4))
@@ -397,7 +399,7 @@ def test_foil_needs_original_captions_and_references() -> None:
 
 def test_battles_of_people_are_left_out(tmp_path: Path) -> None:
     benchmark = load_benchmark("caparena", write(tmp_path, "caparena"))
-    assert isinstance(benchmark.judged, PreferredCaptions)
+    assert isinstance(benchmark.judged, PairJudgments)
     assert [pair.votes for pair in benchmark.judged.pairs[:2]] == [(1,), (0,)]
     found = evaluate_metric("ROUGE-L", benchmark, MetricOptions(samples=20), compared=["BLEU-1"])
     # Ties of people are excluded.

@@ -17,14 +17,14 @@ from capeval.metrics.base import Metric
 from capeval.metrics.registry import DefaultMetrics, resolve
 from capeval.scoring.multiple_comparisons import correct_holm
 from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
-from capeval.studies.metric.given_metrics import Item, ScoreFunction, resolve_metric
-from capeval.studies.metric.judged_captions import (
+from capeval.studies.metric.given_metrics import CaptionItem, ScoreFunction, resolve_metric
+from capeval.studies.metric.judgments import (
+    CaptionJudgments,
     Description,
     HumanBenchmark,
-    JudgedCaptions,
-    PreferredCaptions,
+    PairJudgments,
 )
-from capeval.studies.metric.measures import (
+from capeval.studies.metric.observations import (
     PairMeasures,
     RatingMeasures,
     measure,
@@ -39,14 +39,14 @@ from capeval.studies.shared.ties import TieRules
 
 __all__ = [
     "COMPARED",
+    "CaptionItem",
+    "CaptionJudgments",
     "Description",
     "HumanBenchmark",
-    "Item",
-    "JudgedCaptions",
     "MeasureTest",
     "MetricOptions",
     "MetricStudy",
-    "PreferredCaptions",
+    "PairJudgments",
     "evaluate_metric",
     "list_descriptions",
     "load_benchmark",
@@ -143,7 +143,7 @@ def evaluate_metric(
 
     Args:
         metric: A registered name, the path of a CSV file of scores (`load_given_scores`), a metric object, or
-            a function from a list of captions (`Item`) to their scores, in the same order.
+            a function from a list of captions (`CaptionItem`) to their scores, in the same order.
         benchmark: The benchmark, from `load_benchmark`.
         options: The options.
         compared: The other metrics; scores that the evaluated metric has, too, are left out.
@@ -158,10 +158,10 @@ def evaluate_metric(
 
     Example:
         >>> import numpy as np
-        >>> from capeval.studies.metric import JudgedCaptions, HumanBenchmark, MetricOptions
+        >>> from capeval.studies.metric import CaptionJudgments, HumanBenchmark, MetricOptions
         >>> from capeval.studies.metric import evaluate_metric, list_descriptions
         >>> captions = ("a dog runs", "a cat", "two cats on a bed", "a dog", "a red bus", "cats")
-        >>> judged = JudgedCaptions(
+        >>> judged = CaptionJudgments(
         ...     image_ids=(1, 1, 2, 2, 3, 3),
         ...     captions=captions,
         ...     references=(("a dog runs on grass",),) * 2 + (("two cats sleep on a bed",),) * 2
@@ -173,7 +173,7 @@ def evaluate_metric(
         ...     return [len(item.caption.split()) for item in items]
         >>> study = evaluate_metric(length, benchmark, MetricOptions(samples=100), compared=["ROUGE-L"])
         >>> {name: round(each["tau-b"].score, 3) for name, each in study.values.items()}
-        {'length': 0.801, 'ROUGE-L': 0.716}
+        {'length': 0.836, 'ROUGE-L': 0.856}
     """
     evaluated = resolve_metric(metric)
     others = tuple(each for each in resolve(compared) if not set(each.names) & set(evaluated.names))
@@ -185,7 +185,7 @@ def evaluate_metric(
         references=options.references if options.references is not None else about.references,
         ties=options.ties or about.ties,
     )
-    if isinstance(judged, JudgedCaptions):
+    if isinstance(judged, CaptionJudgments):
         scored = _score_ratings(judged, about, metrics, progress)
     else:
         scored = _score_pairs(judged, about, metrics, options, progress)
@@ -210,7 +210,7 @@ def evaluate_metric(
 
 
 def _score_ratings(
-    judged: JudgedCaptions, about: Description, metrics: Sequence[Metric], progress: _Progress
+    judged: CaptionJudgments, about: Description, metrics: Sequence[Metric], progress: _Progress
 ) -> _Scored:
     progress(f"Scoring {about.title}")
     scores = score_judged(judged.image_ids, judged.captions, judged.references, metrics, about.frequencies)
@@ -224,7 +224,7 @@ def _score_ratings(
 
 
 def _score_pairs(
-    judged: PreferredCaptions,
+    judged: PairJudgments,
     about: Description,
     metrics: Sequence[Metric],
     options: MetricOptions,
@@ -317,7 +317,7 @@ def _measure_people(
 ) -> Mapping[str, Interval]:
     """Return people's agreement with each other; empty if it is unknown."""
     about, judged = benchmark.about, benchmark.judged
-    if isinstance(judged, JudgedCaptions):
+    if isinstance(judged, CaptionJudgments):
         if judged.votes is None:
             return {}
         compute, images = measure_people(judged.votes, about.raters, about.measures, scored.images)

@@ -16,17 +16,22 @@ from capeval.metrics.given_scores import load_given_scores
 from capeval.metrics.registry import get_metric
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
-__all__ = ["Item", "ScoreFunction", "resolve_metric"]
+__all__ = ["CaptionItem", "ScoreFunction", "resolve_metric"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
+class CaptionItem:
     """A caption to score.
 
     Attributes:
         image_id: The image, such as the name of its file.
         caption: The caption.
         references: The references of the image.
+
+    Example:
+        >>> from capeval.studies.metric import CaptionItem
+        >>> CaptionItem(image_id="1.jpg", caption="A dog.", references=("A dog runs.",)).caption
+        'A dog.'
     """
 
     image_id: ImageId
@@ -34,7 +39,7 @@ class Item:
     references: tuple[str, ...]
 
 
-ScoreFunction = Callable[[Sequence[Item]], Sequence[float]]
+ScoreFunction = Callable[[list[CaptionItem]], Sequence[float]]
 """Function from captions to their scores, in the same order."""
 
 
@@ -59,7 +64,7 @@ class _FunctionMetric(MeanMetric):
 
         def compute(candidates: TokenizedCandidates) -> FloatArray:
             items = [
-                Item(image_id=image, caption=text, references=captions_of[image])
+                CaptionItem(image_id=image, caption=text, references=captions_of[image])
                 for image, text in zip(candidates.image_ids, candidates.captions(), strict=True)
             ]
             scores = np.asarray(self.score(items), dtype=np.float64)
@@ -80,6 +85,13 @@ def resolve_metric(metric: str | Metric | ScoreFunction) -> Metric:
         OptionError: The metric is unknown, or is none of these.
         FormatError: The file of scores is invalid.
         OSError: The file of scores can't be read.
+
+    Example:
+        >>> from capeval.studies.metric import resolve_metric
+        >>> def length(items):
+        ...     return [len(item.caption) for item in items]
+        >>> resolve_metric(length).names, resolve_metric("METEOR").names
+        (('length',), ('METEOR',))
     """
     if isinstance(metric, Metric):
         return metric

@@ -11,7 +11,7 @@ from capeval._internal.validation import validate_choice
 from capeval.errors import MismatchError
 from capeval.formats.io.sources import find_file
 from capeval.studies.metric import benchmarks
-from capeval.studies.metric.judged_captions import Description, HumanBenchmark
+from capeval.studies.metric.judgments import Description, HumanBenchmark
 
 __all__ = ["list_descriptions", "load_benchmark"]
 

@@ -14,9 +14,9 @@ from capeval.scoring.grids import Cell, Grid
 from capeval.scoring.significance import Interval, format_p_value
 from capeval.studies.consensus.judged_pairs import JudgedPairs
 from capeval.studies.consensus.pair_tables import build_pair_table
-from capeval.studies.metric import JudgedCaptions, MetricStudy, PreferredCaptions
-from capeval.studies.metric.disagreements import pair_captions
-from capeval.studies.metric.measures import average_ratings
+from capeval.studies.metric import CaptionJudgments, MetricStudy, PairJudgments
+from capeval.studies.metric.observations import average_ratings
+from capeval.studies.metric.pairs import pair_captions
 from capeval.studies.plan import winners
 from capeval.studies.shared.ties import TieRules
 
@@ -39,7 +39,7 @@ def report(studies: Sequence[MetricStudy]) -> StudyReport:
         for study in studies
         for kind, build in [
             ("captions", _build_caption_table)
-            if isinstance(study.benchmark.judged, JudgedCaptions)
+            if isinstance(study.benchmark.judged, CaptionJudgments)
             else ("pairs", _build_pair_table)
         ]
     }
@@ -107,7 +107,7 @@ def _list_notes(studies: Sequence[MetricStudy]) -> Iterator[str]:
     yield f"All numbers are times 100. {first.note} Published numbers have no intervals."
     for study in studies:
         about = study.benchmark.about
-        is_pairs = isinstance(study.benchmark.judged, PreferredCaptions)
+        is_pairs = isinstance(study.benchmark.judged, PairJudgments)
         size = f"{study.items:,} {'pairs' if is_pairs else 'captions'} of {study.images:,} images"
         parts = [size, *([] if about.is_verified else [_UNVERIFIED]), *about.protocol]
         if study.draws > 1:
@@ -162,7 +162,7 @@ def _build_test_table(studies: Sequence[MetricStudy]) -> Grid:
 def _build_caption_table(study: MetricStudy) -> Grid:
     """Return one row per caption: its mean rating by question, and its scores."""
     judged = study.benchmark.judged
-    assert isinstance(judged, JudgedCaptions)  # noqa: S101 - for the type checker.
+    assert isinstance(judged, CaptionJudgments)  # noqa: S101 - for the type checker.
     titles = [f"Mean rating {name}".rstrip() for name in judged.ratings]
     means = [average_ratings(values)[:, 0] for values in judged.ratings.values()]
     rows = tuple(
@@ -188,7 +188,7 @@ def to_judged_pairs(study: MetricStudy) -> JudgedPairs:
     differently: for each metric and image, the pair with the largest difference of scores.
     """
     judged = study.benchmark.judged
-    if isinstance(judged, PreferredCaptions):
+    if isinstance(judged, PairJudgments):
         votes = tuple(pair.votes for pair in judged.pairs)
         return JudgedPairs(
             pairs=judged.pairs,

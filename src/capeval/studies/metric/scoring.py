@@ -1,4 +1,4 @@
-"""Scores of judged captions, whose references may differ between captions of an image."""
+"""Scores of judged captions, also with different references for captions of one image."""
 
 from __future__ import annotations
 

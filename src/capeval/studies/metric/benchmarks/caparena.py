@@ -6,15 +6,15 @@ from pathlib import Path
 
 from capeval.datasets.caparena import load_caparena
 from capeval.formats.io.sources import find_file
-from capeval.studies.metric.judged_captions import Description, PreferredCaptions
+from capeval.studies.metric.judgments import Description, PairJudgments
 
 __all__ = ["BENCHMARK"]
 
 _FILE = "caparena_annots_eval.json"
 
 
-def _load(folder: Path) -> PreferredCaptions:
-    return PreferredCaptions(pairs=load_caparena(find_file(folder, _FILE)))
+def _load(folder: Path) -> PairJudgments:
+    return PairJudgments(pairs=load_caparena(find_file(folder, _FILE)))
 
 
 BENCHMARK = Description(

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from capeval.datasets.flickr8k import load_crowdflower_votes, load_flickr8k_crowdflower
 from capeval.formats.io.sources import find_file
-from capeval.studies.metric.judged_captions import Description, JudgedCaptions
+from capeval.studies.metric.judgments import CaptionJudgments, Description
 
 __all__ = ["BENCHMARK"]
 
 
-def _load(folder: Path) -> JudgedCaptions:
+def _load(folder: Path) -> CaptionJudgments:
     ratings_file, captions_file = (find_file(folder, name) for name in BENCHMARK.files)
     references, ratings = load_flickr8k_crowdflower(ratings_file, captions_file)
-    return JudgedCaptions(
+    return CaptionJudgments(
         image_ids=ratings.image_ids,
         captions=ratings.captions,
         references=tuple(tuple(references[image]) for image in ratings.image_ids),

@@ -7,14 +7,14 @@ from pathlib import Path
 from capeval.datasets.foil import load_foil
 from capeval.formats.caption_files import load_references
 from capeval.formats.io.sources import find_file
-from capeval.studies.metric.judged_captions import Description, PreferredCaptions
+from capeval.studies.metric.judgments import Description, PairJudgments
 
 __all__ = ["BENCHMARK"]
 
 
-def _load(folder: Path) -> PreferredCaptions:
+def _load(folder: Path) -> PairJudgments:
     pairs_file, captions_file = (find_file(folder, name) for name in BENCHMARK.files)
-    return PreferredCaptions(pairs=load_foil(pairs_file, load_references(captions_file)))
+    return PairJudgments(pairs=load_foil(pairs_file, load_references(captions_file)))
 
 
 BENCHMARK = Description(

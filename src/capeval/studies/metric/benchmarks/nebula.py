@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from capeval.studies.metric.judged_captions import Description
-from capeval.studies.metric.rated_benchmarks import load_table
+from capeval.studies.metric.benchmark_tables import load_table
+from capeval.studies.metric.judgments import Description
 
 __all__ = ["BENCHMARK"]
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from capeval.datasets.thumb import load_thumb
 from capeval.formats.io.sources import find_file
-from capeval.studies.metric.judged_captions import Description, JudgedCaptions
+from capeval.studies.metric.judgments import CaptionJudgments, Description
 
 __all__ = ["BENCHMARK"]
 
 _QUESTIONS = {"P": "P", "R": "R", "Total": "human_score"}
 
 
-def _load(folder: Path) -> JudgedCaptions:
+def _load(folder: Path) -> CaptionJudgments:
     scores_file, references_file = (find_file(folder, name) for name in BENCHMARK.files)
     references, rows = load_thumb(scores_file, references_file)
     by_machines = np.array([row.system != "Human" for row in rows])
@@ -24,7 +24,7 @@ def _load(folder: Path) -> JudgedCaptions:
         for title, field in _QUESTIONS.items():
             values = np.array([row.ratings[field] for row in rows])
             ratings[f"{title} {suffix}"] = np.where(kept, values, np.nan)[:, None]
-    return JudgedCaptions(
+    return CaptionJudgments(
         image_ids=tuple(row.image for row in rows),
         captions=tuple(row.caption for row in rows),
         references=tuple(tuple(references[row.image]) for row in rows),

@@ -8,15 +8,15 @@ import numpy as np
 
 from capeval.datasets.rated_tables import load_rated_captions
 from capeval.formats.io.sources import find_file
-from capeval.studies.metric.judged_captions import JudgedCaptions
+from capeval.studies.metric.judgments import CaptionJudgments
 
 __all__ = ["load_table"]
 
 
-def load_table(folder: Path, name: str) -> JudgedCaptions:
+def load_table(folder: Path, name: str) -> CaptionJudgments:
     """Read judged captions from one file of a folder."""
     rows = load_rated_captions(find_file(folder, name))
-    return JudgedCaptions(
+    return CaptionJudgments(
         image_ids=tuple(row.image for row in rows),
         captions=tuple(row.caption for row in rows),
         references=tuple(row.references for row in rows),

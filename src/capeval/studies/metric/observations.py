@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,7 @@ def measure(
 
 def measure_people(
     votes: FloatArray, raters: Raters, coefficients: Sequence[str], images: NDArray[np.int64]
-) -> tuple[Callable[[FloatArray], FloatArray], NDArray[np.int64]]:
+) -> tuple[RatingMeasures, NDArray[np.int64]]:
     """Return the measures of one person's ratings with those of the others, and the image of each row.
 
     Each rating of a caption is once the score, and the other ratings of the caption, or their mean, are the

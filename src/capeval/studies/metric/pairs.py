@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from capeval.data.scores import FloatArray
 from capeval.formats.judgments.plans import Pair
 from capeval.studies.consensus.judged_pairs import JudgedPairs
-from capeval.studies.metric.compute import JudgedCaptions, MetricStudy
-from capeval.studies.metric.measures import average_ratings
+from capeval.studies.metric.compute import CaptionJudgments, MetricStudy
+from capeval.studies.metric.observations import average_ratings
 
 __all__ = ["pair_captions"]
 
 
-def pair_captions(study: MetricStudy, judged: JudgedCaptions) -> JudgedPairs:
+def pair_captions(study: MetricStudy, judged: CaptionJudgments) -> JudgedPairs:
     """Return pairs of captions, of which people rate the first better.
 
     For each score and image, it is the pair whose order by the score is wrong with the largest difference;

@@ -17,11 +17,11 @@ from capeval.studies.correlation.options import Raters
 from capeval.studies.shared.frequencies import FrequencySource
 from capeval.studies.shared.ties import Ties
 
-__all__ = ["Description", "HumanBenchmark", "JudgedCaptions", "PreferredCaptions"]
+__all__ = ["CaptionJudgments", "Description", "HumanBenchmark", "PairJudgments"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class JudgedCaptions:
+class CaptionJudgments:
     """Captions with human ratings.
 
     Attributes:
@@ -50,7 +50,7 @@ class JudgedCaptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PreferredCaptions:
+class PairJudgments:
     """Pairs of captions with human preferences.
 
     Attributes:
@@ -89,7 +89,7 @@ class Description:
     name: str
     title: str
     files: tuple[str, ...]
-    load: Callable[[Path], JudgedCaptions | PreferredCaptions]
+    load: Callable[[Path], CaptionJudgments | PairJudgments]
     measures: tuple[str, ...]
     protocol: tuple[str, ...]
     ceiling: str = ""
@@ -111,4 +111,4 @@ class HumanBenchmark:
     """
 
     about: Description
-    judged: JudgedCaptions | PreferredCaptions = field(repr=False)
+    judged: CaptionJudgments | PairJudgments = field(repr=False)
