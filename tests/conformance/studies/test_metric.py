@@ -49,7 +49,7 @@ def test_people_on_flickr8k() -> None:
 
 
 def test_pascal50s_with_five_references() -> None:
-    """The numbers of the page; five draws differ by less than their intervals over images."""
+    """The numbers of the page; those of five other draws differ by at most 1.5 points."""
     found = study("pascal-50s", "pascal50s")
     assert (found.items, found.images, found.draws) == (4000, 1000, 5)
     rounded = {each: round(value, 1) for each, value in values(found)["CIDEr-D"].items()}
@@ -57,7 +57,7 @@ def test_pascal50s_with_five_references() -> None:
     other = study("pascal-50s", "pascal50s", MetricOptions(samples=20, seed=1))
     for name, measures in found.values.items():
         for each, interval in measures.items():
-            assert interval.low < other.values[name][each].score < interval.high
+            assert abs(interval.score - other.values[name][each].score) < 0.015, (name, each)
     people = {name: round(100 * each.score, 1) for name, each in found.people.items()}
     assert people == {"HC": 64.4, "HI": 99.7, "HM": 98.4, "MM": 81.4, "Mean": 86.0}
 

@@ -317,6 +317,7 @@ def _measure_people(
 ) -> Mapping[str, Interval]:
     """Return people's agreement with each other; empty if it is unknown."""
     about, judged = benchmark.about, benchmark.judged
+    compute: RatingMeasures | PairMeasures
     if isinstance(judged, CaptionJudgments):
         if judged.votes is None:
             return {}
