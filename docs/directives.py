@@ -29,8 +29,9 @@ from capeval_server.annotation.task_types import TASKS
 
 # Common modules of the studies; their public names are documented with the package.
 PARTS = re.compile(
-    r"^(compute|options|command|abstract50s|agreement|counts|curves|figure|halves|intervals|judgments|observations"
-    r"|pairs|system_wins|system_words|tagging|word_classes)$|(report|parts|tables|figures)$"
+    r"^(compute|options|command|abstract50s|agreement|benchmarks|counts|curves|figure|given_metrics|halves"
+    r"|intervals|judgments|observations|pairs|registry|scoring|system_wins|system_words|tagging|word_classes)$"
+    r"|(report|parts|tables|figures)$"
 )
 
 

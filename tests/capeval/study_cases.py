@@ -29,6 +29,7 @@ from capeval.studies import (
     gaming,
     human,
     judging,
+    metric,
     nocaps_paper,
     plan,
     priming,
@@ -48,6 +49,7 @@ from capeval.studies.effort.report import report as report_effort
 from capeval.studies.gaming.report import report as report_gaming
 from capeval.studies.human.report import report as report_human
 from capeval.studies.judging.report import report as report_judging
+from capeval.studies.metric.report import report as report_metric
 from capeval.studies.nocaps_paper.report import report as report_nocaps_paper
 from capeval.studies.plan.report import report as report_plan
 from capeval.studies.priming.report import report as report_priming
@@ -105,8 +107,27 @@ def write_files(folder: Path) -> None:
     (folder / "flickr8k" / "Flickr8k.token.txt").write_text("\n".join(lines), encoding="utf-8")
     rows = ("1.jpg\t3.jpg#0\t3\t3\t2", "2.jpg\t3.jpg#0\t1\t2\t2", "2.jpg\t1.jpg#0\t1\t1\t1")
     (folder / "flickr8k" / "ExpertAnnotations.txt").write_text("\n".join(rows), encoding="utf-8")
+    _write_thumb(folder / "thumb")
     choices = [(number, ("left", "right")[number % 2]) for number in range(len(planned.triplets))]
     _write_rows(folder / "votes.csv", [("triplet", "choice"), *choices])
+
+
+def _write_thumb(folder: Path) -> None:
+    """Write captions of two systems and people, with ratings in the format of THumB."""
+    folder.mkdir()
+    rows = []
+    for image in CAPTIONS:
+        for system, text, score in (
+            ("a", f"a dog on bus {image}", 4),
+            ("b", "a cat", 2),
+            ("Human", "dogs", 3),
+        ):
+            total = score + image % 2 / 2
+            ratings = {"P": total, "R": total, "Fl": 0, "Inc": 0, "Con": 0, "human_score": total}
+            rows.append(json.dumps({"SYS": system, "seg_id": str(image), "hyp": text, **ratings}))
+    (folder / "mscoco_THumB-1.0.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    references = [json.dumps({"seg_id": str(image), "refs": texts}) for image, texts in CAPTIONS.items()]
+    (folder / "mscoco_references.json").write_text("\n".join(references), encoding="utf-8")
 
 
 def _plan(folder: Path) -> Plan:
@@ -161,6 +182,11 @@ def _correlation(folder: Path) -> StudyReport:
     captions, ratings = load_references(folder / "captions.json"), load_ratings(folder / "ratings.csv")
     scored = correlation.score_ratings(captions, ratings, ["BLEU-1", "ROUGE-L"])
     return report_correlation(correlation.study_correlation(scored))
+
+
+def _metric(folder: Path) -> StudyReport:
+    benchmark = metric.load_benchmark("thumb", folder / "thumb")
+    return report_metric([metric.evaluate_metric("ROUGE-L", benchmark, compared=["BLEU-1"])])
 
 
 def _judging(folder: Path) -> StudyReport:
@@ -245,6 +271,7 @@ CASES: dict[str, StudyCase] = {
     "correlation": StudyCase(
         arguments=("@captions.json", "@ratings.csv", "-m", "BLEU-1,ROUGE-L"), report=_correlation
     ),
+    "metric": StudyCase(arguments=("ROUGE-L", "thumb=@thumb", "-m", "BLEU-1"), report=_metric),
     "judging": StudyCase(arguments=("M1=@m1.csv",), report=_judging),
     "effort": StudyCase(arguments=("100",), report=_effort),
     "diversity": StudyCase(arguments=("@captions.json", "--images", "4"), report=_diversity),

@@ -8,15 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from capeval.data.captions import References
+from capeval.data.scores import FloatArray
 from capeval.formats.io.rows import make_line_error, text_lines
 from capeval.formats.io.sources import File, add_path_to_errors
 from capeval.formats.judgments.ratings import Ratings, require_ratings
 
-__all__ = ["load_flickr8k", "load_flickr8k_crowdflower", "load_flickr8k_expert"]
+__all__ = [
+    "load_crowdflower_votes",
+    "load_flickr8k",
+    "load_flickr8k_crowdflower",
+    "load_flickr8k_expert",
+]
 
 _SCALE = ("1", "2", "3", "4")
 # Shares in the file have 15 digits.
 _ROUNDING = 1e-9
+_SHARE = "the share of yes, the number of yes and the number of no"
 
 
 @dataclass(frozen=True)
@@ -152,6 +159,38 @@ def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References
         return _parse_crowdflower(_read_rows(ratings, texts), texts)
 
 
+def load_crowdflower_votes(ratings: File) -> FloatArray:
+    r"""Read the votes of the CrowdFlower judgments of Flickr8K.
+
+    Args:
+        ratings: `CrowdFlowerAnnotations.txt`, the path of the file or its bytes.
+
+    Returns:
+        The votes, 1 for yes and 0 for no; captions by votes, in the order of `load_flickr8k_crowdflower`, NaN
+        for captions with fewer votes.
+
+    Raises:
+        FormatError: The file is invalid; the error names the line.
+        OSError: The file can't be read.
+
+    Example:
+        >>> from capeval.datasets.flickr8k import load_crowdflower_votes
+        >>> load_crowdflower_votes(b"1.jpg\t1.jpg#0\t0.666666666666667\t2\t1\n").tolist()
+        [[1.0, 1.0, 0.0]]
+    """
+    counts = []
+    with add_path_to_errors(ratings):
+        for line, fields in _split_lines(ratings, 5):
+            if _parse_share(fields[2:]) is None:
+                raise make_line_error(line, _SHARE, ", ".join(fields[2:]))
+            counts.append((int(fields[3]), int(fields[4])))
+    most = max((yes + no for yes, no in counts), default=0)
+    votes = np.full((len(counts), most), np.nan)
+    for row, (yes, no) in enumerate(counts):
+        votes[row, :yes], votes[row, yes : yes + no] = 1, 0
+    return votes
+
+
 def _read_captions(file: File) -> _Captions:
     texts: dict[str, str] = {}
     of_image: dict[str, list[str]] = {}
@@ -193,8 +232,7 @@ def _parse_crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[Refer
     for row in rows:
         share = _parse_share(row.numbers)
         if share is None:
-            expected = "the share of yes, the number of yes and the number of no"
-            raise make_line_error(row.line, expected, ", ".join(row.numbers))
+            raise make_line_error(row.line, _SHARE, ", ".join(row.numbers))
         shares.append([share])
         candidate, left = captions.texts[row.caption], references[row.image]
         if candidate in left:

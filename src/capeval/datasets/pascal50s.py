@@ -15,7 +15,7 @@ from capeval.datasets.sentences50s import load_sentences
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
 from capeval.errors.messages import format_images
 from capeval.formats.io.json import IMAGE_ID, TEXT, iterate_rows, raise_type_error, read_json
-from capeval.formats.io.sources import File, add_path_to_errors
+from capeval.formats.io.sources import File, add_path_to_errors, find_file
 from capeval.formats.judgments.plans import CLASSES, Pair
 
 __all__ = [
@@ -94,7 +94,7 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
         >>> pair.first, pair.second, len(pair.references), sum(pair.votes)
         ('A boy plays.', 'A cat sleeps.', 48, 48)
     """
-    candidates_b, candidates_c = (_find_file(folder, f"abstract_cands{side}.json") for side in "BC")
+    candidates_b, candidates_c = (find_file(folder, f"abstract_cands{side}.json") for side in "BC")
     return load_triplets(folder / _ABSTRACT_TRIPLETS, (candidates_b, candidates_c))
 
 
@@ -133,7 +133,7 @@ def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         >>> pairs[0].first, pairs[0].votes
         ('A dog runs.', (1, 1, -1))
     """
-    preferences = load_pascal_preferences(_find_file(folder, "pascal_50s_5refs.json"))
+    preferences = load_pascal_preferences(find_file(folder, "pascal_50s_5refs.json"))
     if (folder / _PASCAL_SENTENCES).exists():
         preferences = _replace_references(preferences, load_sentences(folder / _PASCAL_SENTENCES, most=48))
     return preferences, load_pascal_pairs(folder / _PASCAL_PAIRS)
@@ -144,10 +144,6 @@ def _replace_references(pairs: Sequence[Pair], references: References) -> tuple[
     if missing:
         raise MismatchError(f"{format_images(missing)} without sentences in {_PASCAL_SENTENCES}")
     return tuple(replace(pair, references=tuple(references[pair.image])) for pair in pairs)
-
-
-def _find_file(folder: Path, name: str) -> Path:
-    return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), folder / name)
 
 
 def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:

@@ -25,6 +25,7 @@ __all__ = [
     "JsonShape",
     "Source",
     "add_path_to_errors",
+    "find_file",
     "read_bounded",
     "read_source",
     "strip_byte_order_mark",
@@ -128,6 +129,12 @@ def _parse_shape(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
 def strip_byte_order_mark(data: bytes) -> bytes:
     """Remove the byte order mark that some programs write before UTF-8."""
     return data.removeprefix(_MARK)
+
+
+def find_file(folder: Path, name: str) -> Path:
+    """Return the path of a file in a folder, or of its form compressed with gzip if only that exists."""
+    packed = folder / f"{name}.gz"
+    return packed if packed.exists() and not (folder / name).exists() else folder / name
 
 
 def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:

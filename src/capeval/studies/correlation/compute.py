@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.validation import validate_choice
-from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
+from capeval.data.captions import ReferencesLike
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.ratings import Ratings
@@ -25,10 +25,10 @@ from capeval.studies.correlation.observations import (
     resample_coefficients,
 )
 from capeval.studies.correlation.options import CorrelationOptions, Units
+from capeval.studies.shared.caption_scores import score_captions
 from capeval.studies.shared.coefficients import COEFFICIENTS
 from capeval.studies.shared.system_intervals import FEWEST_SYSTEMS, compute_system_interval
-from capeval.studies.shared.words import check_scored
-from capeval.tokenizers import TokenizedReferences, Tokenizer
+from capeval.tokenizers import Tokenizer
 
 __all__ = [
     "CorrelationOptions",
@@ -216,38 +216,15 @@ def score_ratings(
         >>> rated.per_caption["BLEU-1"].round(3).tolist()
         [1.0, 0.667]
     """
-    resolved = resolve(metrics)
-    references = References(references)
-    rows: dict[ImageId, list[int]] = {}
-    for row, image in enumerate(ratings.image_ids):
-        rows.setdefault(image, []).append(row)
-    unknown = [image for image in rows if image not in references]
-    if unknown:
-        raise MismatchError(f"rated image {unknown[0]!r} has no references ({len(unknown):,} such images)")
-    tokens = TokenizedReferences(references.select(rows), tokenizer)
-    candidates = tokens.candidates(
-        Candidates({image: [ratings.captions[row] for row in members] for image, members in rows.items()})
+    scored = score_captions(
+        references,
+        ratings.image_ids,
+        ratings.captions,
+        resolve(metrics),
+        frequencies=options.frequencies,
+        tokenizer=tokenizer,
     )
-    if options.frequencies == "ratings":
-        resolved = _count_over_ratings(resolved, tokens, list(rows), ratings)
-    order = np.argsort([row for members in rows.values() for row in members])
-    statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
-    rated = RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
-    check_scored(rated.per_caption)
-    return rated
-
-
-def _count_over_ratings(
-    metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
-) -> tuple[Metric, ...]:
-    """Return the metrics, with document frequencies counted over rated captions."""
-    if all(metric.frequency_unit is None for metric in metrics):
-        return tuple(metrics)
-    texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
-    documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})
-    repeated = TokenizedReferences(documents, Tokenizer(kind="none"))
-
-    return tuple(metric.with_corpus(repeated, "ratings") for metric in metrics)
+    return RatedScores(ratings=ratings, metrics=scored.metrics, statistics=scored.statistics)
 
 
 def correlate(

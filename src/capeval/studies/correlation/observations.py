@@ -14,6 +14,7 @@ from capeval.errors import MismatchError
 from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.studies.correlation.options import Raters
+from capeval.studies.shared.caption_scores import compute_caption_scores
 from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, count_ratings
 
 __all__ = [
@@ -42,12 +43,7 @@ class RatedScores:
     @property
     def per_caption(self) -> dict[str, FloatArray]:
         """The score of each caption, by the score's name."""
-        return {
-            name: scores[:, place]
-            for metric, rows in zip(self.metrics, self.statistics, strict=True)
-            for scores in [metric.aggregate(rows)]
-            for place, name in enumerate(metric.names)
-        }
+        return compute_caption_scores(self.metrics, self.statistics)
 
 
 class Observations:

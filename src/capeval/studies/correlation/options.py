@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from capeval._internal.options import Level, Option, Samples, Seed, check_options
+from capeval.studies.shared.frequencies import FrequencySource
 
-__all__ = ["CorrelationOptions", "FrequencySource", "Raters", "Units"]
+__all__ = ["CorrelationOptions", "Raters", "Units"]
 
-# References in which CIDEr counts: once for each rated caption, or once for each image.
-FrequencySource = Literal["ratings", "references"]
 # Correlated observations: each rating, or the mean rating of each caption.
 Raters = Literal["each", "mean"]
 # Units that vary in intervals and tests: the systems, or the images.

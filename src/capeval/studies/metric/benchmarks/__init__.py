@@ -1,0 +1,1 @@
+"""Benchmarks of human judgments: one module each, with `BENCHMARK`."""
