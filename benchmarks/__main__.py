@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from math import isnan, nan
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from benchmarks.measure import (
@@ -38,6 +38,8 @@ from tests.conformance.spice.long import join_captions, list_captions
 HERE = Path(__file__).parent
 SPICE_CAPTIONS = 3000
 LONG_WARM_UP, LONG_LENGTHS = (50, 100, 100), (50, 100, 150, 200, 300, 400)
+# Number of captions of each length.
+LONG_CAPTIONS = 3
 FOUR = ("BLEU", "ROUGE-L", "CIDEr-D")
 FIVE = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 
@@ -195,42 +197,50 @@ def spice(folder: Path, rounds: int) -> str:
 
 
 def spice_long(folder: Path, java_longest: int) -> str:
-    """Time long captions: as one sentence by Java and on one and two threads, and as several sentences."""
+    """Time long captions: as one sentence by Java and on one and two threads, and as several sentences.
+
+    Times are means of the captions of a length, which are in one call and reuse the memory of charts.
+    """
     classes = folder / "classes"
     classes.mkdir()
-    # The first captions are a warm-up, because of just-in-time compilation.
-    skipped, lengths = len(LONG_WARM_UP), (*LONG_WARM_UP, *LONG_LENGTHS)
+    lengths = [length for length in LONG_LENGTHS for _ in range(LONG_CAPTIONS)]
     captions = join_captions(lengths, seed=0)
-    count = skipped + sum(length <= java_longest for length in LONG_LENGTHS)
     source = folder / "captions.jsonl"
-    java.write_lines(source, captions[:count])
+    # The first captions are a warm-up, because of just-in-time compilation.
+    warm_up = join_captions(LONG_WARM_UP, seed=1)
+    java.write_lines(source, warm_up + captions[: sum(length <= java_longest for length in lengths)])
     theirs = run(java.command(classes, "times", str(source), processors=2, memory="10g"))
-    slow = [float(line) for line in theirs.output.split()]
-    slow += [nan] * (len(lengths) - len(slow))
-    whole = [[text] for text in captions]
-    one, two = (_time_long_captions(folder, whole, threads) for threads in (1, 2))
-    apart = _time_long_captions(folder, [list_captions(length, seed=0) for length in lengths], 1)
-    times = [slow, *(found["seconds"] for found in (one, two, apart))]
+    seconds = [float(line) for line in theirs.output.split()][len(warm_up) :]
+    slow = [fmean(seconds[place : place + LONG_CAPTIONS]) for place in range(0, len(seconds), LONG_CAPTIONS)]
+    slow += [nan] * (len(LONG_LENGTHS) - len(slow))
+    calls = [captions[place : place + LONG_CAPTIONS] for place in range(0, len(captions), LONG_CAPTIONS)]
+    one, two = (_time_long_captions(folder, calls, threads) for threads in (1, 2))
+    # One sentence has both threads only if it is alone.
+    alone = _time_long_captions(folder, [call[:1] for call in calls], 2)
+    apart = _time_long_captions(folder, [list_captions(length, seed=0) for length in LONG_LENGTHS], 1)
+    times = [slow, *(found["seconds"] for found in (one, two, alone, apart))]
     rows = [
         [
             str(length),
             _format_time(before),
-            _format_time(now),
-            _format_time(before / now),
-            f"{both:.2f}",
-            f"{split:.2f}",
+            _format_time(now / LONG_CAPTIONS),
+            _format_time(before / (now / LONG_CAPTIONS)),
+            _format_time(both / LONG_CAPTIONS),
+            _format_time(single),
+            _format_time(split),
         ]
-        for length, before, now, both, split in list(zip(lengths, *times, strict=True))[skipped:]
+        for length, before, now, both, single, split in zip(LONG_LENGTHS, *times, strict=True)
     ]
-    header = ["words", "Java (s)", "capeval (s)", "times as fast", "on two threads (s)", "as sentences (s)"]
+    header = ["words", "Java (s)", "capeval (s)", "times as fast", "two threads (s)", "alone on two (s)"]
+    header.append("as sentences (s)")
     peaks = f"peak memory: Java {theirs.megabytes:,.0f} MB, capeval {one['peak']:,.0f} MB"
     return f"{format_table(header, rows)}\n\n{peaks}; Java parsed up to {java_longest} words"
 
 
-def _time_long_captions(folder: Path, captions: list[list[str]], threads: int) -> dict[str, Any]:
-    """Time captions, each a list of texts that are parsed separately."""
+def _time_long_captions(folder: Path, calls: list[list[str]], threads: int) -> dict[str, Any]:
+    """Time calls, each with a list of texts that are parsed separately."""
     source = folder / "texts.jsonl"
-    java.write_lines(source, captions)
+    java.write_lines(source, calls)
     found: dict[str, Any] = json.loads(
         run(make_command("-m", "benchmarks.spice_long", str(source), str(threads))).output
     )

@@ -1,7 +1,7 @@
 """Benchmark of SPICE's parser on captions of one long sentence, or of several sentences.
 
-`python -m benchmarks.spice_long CAPTIONS THREADS`: each line of the file is a caption as a JSON list of texts
-that are parsed separately. Prints one line of JSON.
+`python -m benchmarks.spice_long CALLS THREADS`: each line of the file is a JSON list of texts that one call
+parses separately. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from capeval.tokenizers import set_threads
 
 
 def main() -> None:
-    """Time the conversion of each caption to tuples."""
+    """Time the conversion of the texts of each call to tuples."""
     path, threads = sys.argv[1], int(sys.argv[2])
-    captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    calls = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     set_threads(threads)
     model = load_model()
     seconds = []
-    for caption in captions:
+    for texts in calls:
         start = time.perf_counter()
-        model.parse(caption, Spice.longest)
+        model.parse(texts, Spice.longest)
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"seconds": seconds, "peak": peak}))

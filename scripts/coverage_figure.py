@@ -1,6 +1,7 @@
 """Print the share of lines of each distribution that the gate's tests execute.
 
-Run `python -m scripts.coverage_figure build/coverage.json`. SlipCover writes the file during `make test`. Lines that only child processes of the tests execute are not counted, so the shares are lower bounds.
+Run `python -m scripts.coverage_figure build/coverage.json`. SlipCover writes the file during `make test`.
+Lines that only child processes of the tests execute are not counted, so the shares are lower bounds.
 """
 
 from __future__ import annotations
