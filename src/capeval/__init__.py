@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from capeval.metrics.bleu import Bleu as Bleu
     from capeval.metrics.cider import Cider2015 as Cider2015
     from capeval.metrics.cider import CiderD as CiderD
+    from capeval.metrics.length import Length as Length
     from capeval.metrics.meteor import Meteor as Meteor
     from capeval.metrics.meteor import align as align
     from capeval.metrics.rouge import RougeL as RougeL

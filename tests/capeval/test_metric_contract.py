@@ -108,7 +108,8 @@ def check_scores(name: str, metric: Metric) -> None:
         assert len(good.per_image[score]) == len(GOOD)
         assert compared[score].better in ("a", None), score
         assert good.lower_is_better == (set() if metric.higher_is_better else {*metric.names})
-    assert any(each.better == "a" for each in compared.values())
+        assert good.without_direction == (set() if metric.has_direction else {*metric.names})
+    assert any(each.better == "a" for each in compared.values()) == metric.has_direction
     intervals = good.with_intervals(samples=20).intervals
     assert all(each.low <= good.corpus[score] <= each.high for score, each in intervals.items())
     # With the document frequencies of all images, sums of parts are those of the whole.
@@ -135,10 +136,11 @@ def check_commands(name: str, metric: Metric, run: Run) -> None:
     assert run(*score, "-f", "csv").splitlines()[0].count(",") == len(metric.names)
     pairs = [tuple(each["metrics"][one] for each in found) for one in metric.names]
     better = [(a > b) == metric.higher_is_better for a, b in pairs if None not in (a, b) and a != b]
-    assert all(better)
+    assert all(better) or not metric.has_direction
     for form, bold in (("markdown", "**"), ("latex", r"\textbf")):
-        row = next(line for line in run(*score, "-f", form).splitlines() if "good" in line.split())
-        assert row.count(bold) >= len(better) > 0
+        shown = run(*score, "-f", form)
+        row = next(line for line in shown.splitlines() if "good" in line.split())
+        assert row.count(bold) >= len(better) > 0 if metric.has_direction else bold not in shown
     run(*score, "--report", "report.html")
     page = Path("report.html").read_text(encoding="utf-8")
     assert all(f">{one}<" in page for one in metric.names)

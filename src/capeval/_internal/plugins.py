@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -40,13 +41,21 @@ class PluginGroup:
         self._is_loaded = False
         self._duplicate: DuplicateNameError | None = None
         self._loading: str | None = None
+        # The packages that registered a name, and whether the plug-in being loaded is one of them.
+        self._packages: set[str] = set()
+        self._has_registered = False
 
     def get_owner(self, module: str) -> str:
         """Return the distribution of the plug-in being loaded, or else a module's package."""
         return self._loading or module.partition(".")[0]
 
+    def record(self, module: str) -> None:
+        """Record that a module registered a name."""
+        self._packages.add(module.partition(".")[0])
+        self._has_registered = True
+
     def load(self) -> None:
-        """Load all plug-ins, with a `CapevalWarning` for each one that fails.
+        """Load all plug-ins, with a `CapevalWarning` for each one that fails or registers nothing.
 
         The warning names the distribution of the plug-in.
 
@@ -66,17 +75,24 @@ class PluginGroup:
 
     def _load(self, entry: EntryPoint) -> None:
         distribution = entry.dist.name if entry.dist is not None else entry.module
+        plugin = f"{distribution}: plug-in {entry.name!r} of {self.group}"
+        # A module that was imported before registered its names then.
+        is_imported = entry.module in sys.modules
+        self._has_registered = is_imported and entry.module.partition(".")[0] in self._packages
         with self._set_loading(distribution):
             try:
                 loaded = entry.load()
                 if self._adopt is not None:
                     self._adopt(entry, loaded)
+                elif not self._has_registered:
+                    message = f"{plugin} registers nothing; decorate its classes with @register"
+                    warnings.warn(message, CapevalWarning, stacklevel=4)
             except DuplicateNameError as error:
                 self._duplicate = self._duplicate or error
             except (Exception, SystemExit) as error:
                 # The module of a plug-in can raise any exception when it is imported.
-                message = f"{distribution}: plug-in {entry.name!r} of {self.group} can't be loaded"
-                warnings.warn(f"{message}: {type(error).__name__}: {error}", CapevalWarning, stacklevel=4)
+                message = f"{plugin} can't be loaded: {type(error).__name__}: {error}"
+                warnings.warn(message, CapevalWarning, stacklevel=4)
 
     @contextmanager
     def _set_loading(self, distribution: str) -> Iterator[None]:
@@ -137,6 +153,7 @@ class Registry(Mapping[str, _Value]):
         """
         self.check(values, module)
         owner = self._plugins.get_owner(module)
+        self._plugins.record(module)
         self._names.update({self.normalize(name): (name, owner) for name in values})
         self._values.update(values)
 

@@ -87,8 +87,8 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
     @property
     def higher_is_better(self) -> bool | None:
-        """Whether higher scores are better; None if the metrics differ in this."""
-        directions = {metric.higher_is_better for metric in self._metrics}
+        """Whether higher scores are better; None if the metrics differ in this or have no direction."""
+        directions = {metric.higher_is_better if metric.has_direction else None for metric in self._metrics}
         return directions.pop() if len(directions) == 1 else None
 
     @property

@@ -38,6 +38,7 @@ __all__ = [
     "format_counts",
     "format_option",
     "get_unscored_warning",
+    "require_family",
 ]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
@@ -121,6 +122,8 @@ class Metric(ABC):
         featured: The variants that forms list first; the others are listed under "More metrics".
         note: Footnote for tables of its scores, in one sentence.
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
+        has_direction: Whether one of two different scores is better. Scores without a direction, such as
+            lengths, are never bold and have no winner; they are sorted as `higher_is_better` says.
         citations: The papers to cite: BibTeX entries, or keys of those in `capeval/data/citations.bib`.
         first_reference_counts: Whether the first of several equally good references determines the image's
             statistics. The score of the image is the same for each of them; the corpus score may differ.
@@ -157,6 +160,7 @@ class Metric(ABC):
     featured: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
+    has_direction: ClassVar[bool] = True
     citations: ClassVar[tuple[str, ...]] = ()
     first_reference_counts: ClassVar[bool] = False
 
@@ -405,6 +409,7 @@ class Prepared:
     """
 
     def __init__(self, metric: Metric, references: TokenizedReferences) -> None:
+        require_family(type(metric))
         self.metric = metric
         self.references = references
         self._kernel = metric.kernel(references)
@@ -482,6 +487,21 @@ class Prepared:
             candidates = self.references.candidates(Candidates(candidates))
         statistics = self.statistics(candidates)
         return make_scores(self, statistics, candidates.image_ids)
+
+
+def require_family(metric: type[Metric]) -> None:
+    """Require that a metric class has a family, its name in signatures.
+
+    Raises:
+        OptionError: It has none.
+    """
+    family = getattr(metric, "family", None)
+    if not isinstance(family, str) or not family:
+        got = "none" if family is None else repr(family)
+        raise OptionError(
+            f'{metric.__name__}: the class must have a family, such as family = "{metric.__name__}", which'
+            f" names its scores in reports and signatures (got {got})"
+        )
 
 
 def get_unscored_warning(

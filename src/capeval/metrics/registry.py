@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
 from capeval.errors import CapevalWarning, OptionError
-from capeval.metrics.base import Metric
+from capeval.metrics.base import Metric, require_family
 from capeval.metrics.options import list_metric_options, parse_options, split_metrics, split_options
 
 __all__ = [
@@ -130,7 +130,7 @@ def register(metric: _Class) -> _Class:
 
     Raises:
         OptionError: The name of the metric or of a variant is already registered, or contains a space, comma
-            or parenthesis.
+            or parenthesis; or the metric has no family.
 
     Example:
         capeval registers ROUGE-N as follows::
@@ -148,6 +148,7 @@ def register(metric: _Class) -> _Class:
         >>> METRICS["ROUGE-2"]()
         RougeN(n=2)
     """
+    require_family(metric)
     variants = {
         name: partial(metric, **options) for name, options in (metric.variants or {metric.family: {}}).items()
     }
@@ -282,6 +283,7 @@ def _describe_unknown(name: str) -> str:
 
 def _resolve_metric(metric: object) -> Metric:
     if isinstance(metric, Metric):
+        require_family(type(metric))
         return metric
     if isinstance(metric, str):
         return get_metric(metric)

@@ -97,10 +97,11 @@ def comparison_to_json(
 
 
 def _replace_nan(made: Interval | Comparison) -> dict[str, Any]:
-    """Return the fields, with None for NaN; `higher_is_better` only if it is false."""
+    """Return the fields, with None for NaN; those of the direction only if they are false."""
     numbers: dict[str, Any] = {name: replace_nan(value) for name, value in asdict(made).items()}
-    if numbers.get("higher_is_better"):
-        del numbers["higher_is_better"]
+    for name in ("higher_is_better", "has_direction"):
+        if numbers.get(name):
+            del numbers[name]
     return numbers
 
 

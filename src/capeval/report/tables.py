@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -84,9 +84,14 @@ def create_score_table(
     subsets = tuple(systems[0].report.subsets)
     if any(tuple(system.report.subsets) != subsets for system in systems):
         raise MismatchError("systems in a table must have the same subsets")
-    lower = systems[0].report.lower_is_better
+    first = systems[0].report
+    directions = {
+        name: min if name in first.lower_is_better else max
+        for name in names
+        if name not in first.without_direction
+    }
     whole = [(system.name, system.report.corpus, system.intervals) for system in systems]
-    rows = _add_replays(_rank_systems(names, lower, whole), systems, names)
+    rows = _add_replays(_rank_systems(names, directions, whole), systems, names)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
     images, *others = systems[0].report.notes(source, unscored=False, replay=False)
@@ -107,7 +112,7 @@ def create_score_table(
             (each.name, each.report.subsets[subset], each.subset_intervals.get(subset, {}))
             for each in systems
         ]
-        part = _rank_systems(names, lower, scored)
+        part = _rank_systems(names, directions, scored)
         part = _add_replays(part, systems, names, subset)
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
     return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
@@ -216,15 +221,15 @@ def _get_names(systems: Sequence[System]) -> tuple[str, ...]:
 
 def _rank_systems(
     names: Sequence[str],
-    lower: Collection[str],
+    directions: Mapping[str, Callable[..., float]],
     systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]],
 ) -> list[tuple[Cell, ...]]:
-    """Create one row per system; with several, mark the best of each column."""
-    best = {}
-    for name in names:
+    """Create one row per system; with several, mark the best of each column with a direction."""
+    best = dict.fromkeys(names, nan)
+    for name, choose in directions.items():
         known = [score for _, values, _ in systems if not isnan(score := values[name])]
         # NaN, which equals nothing, if no system has a score.
-        best[name] = (min if name in lower else max)(known, default=nan)
+        best[name] = choose(known, default=nan)
     rows = []
     for label, values, intervals in systems:
         cells = (

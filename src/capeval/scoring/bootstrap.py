@@ -104,6 +104,7 @@ class BootstrapScore:
         values: The score of each resample.
         seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
+        has_direction: Whether one of two different scores is better.
         units: The number of resampled units, such as images, which correct intervals and p-values for small
             samples; None without correction.
         acceleration: The acceleration of the score, which corrects its interval
@@ -127,6 +128,7 @@ class BootstrapScore:
     values: FloatArray | NDArray[np.float32]
     seed: int = 0
     higher_is_better: bool = True
+    has_direction: bool = True
     units: int | None = None
     acceleration: float = 0.0
 
@@ -360,6 +362,7 @@ def _resample_scores(
                 values=values[:, i],
                 seed=draws.seed,
                 higher_is_better=metric.higher_is_better,
+                has_direction=metric.has_direction,
                 units=count,
                 acceleration=float(accelerations[i]),
             )

@@ -55,6 +55,7 @@ class Comparison:
         samples: The number of resamples.
         seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
+        has_direction: Whether one of two different scores is better.
         is_exact: Whether the test used all possible swaps of the images, without random draws.
         corrected_p_value: The p-value corrected for the number of compared pairs; None without correction.
     """
@@ -73,12 +74,15 @@ class Comparison:
     samples: int
     seed: int
     higher_is_better: bool = True
+    has_direction: bool = True
     is_exact: bool = False
     corrected_p_value: float | None = None
 
     @property
     def better(self) -> Literal["a", "b"] | None:
-        """The system with the better score; None if the scores are equal or undefined."""
+        """The system with the better score; None if the scores are equal, undefined or without direction."""
+        if not self.has_direction:
+            return None
         a, b = (self.a, self.b) if self.higher_is_better else (-self.a, -self.b)
         return "a" if a > b else "b" if b > a else None
 

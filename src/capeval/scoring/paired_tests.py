@@ -164,6 +164,7 @@ class _Pair:
                 values=resampled[place][:, column],
                 seed=seed,
                 higher_is_better=metric.higher_is_better,
+                has_direction=metric.has_direction,
                 units=self.units,
             )
             for corpus, resampled in zip(self._corpus, values, strict=True)
@@ -234,6 +235,7 @@ def difference(
         samples=len(first),
         seed=a.seed,
         higher_is_better=a.higher_is_better,
+        has_direction=a.has_direction,
     )
     if swaps is None:
         return comparison

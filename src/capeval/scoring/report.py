@@ -120,6 +120,13 @@ class Report:
             name for metric, _ in self.scores if not metric.higher_is_better for name in metric.names
         )
 
+    @property
+    def without_direction(self) -> frozenset[str]:
+        """The names of the scores of which neither higher nor lower ones are better, such as lengths."""
+        return frozenset(
+            name for metric, _ in self.scores if not metric.has_direction for name in metric.names
+        )
+
     def notes(self, source: str = "", *, unscored: bool = True, replay: bool = True) -> tuple[str, ...]:
         """Return footnotes for tables: the references used, and the meaning of the scores.
 

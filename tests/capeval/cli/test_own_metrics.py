@@ -38,6 +38,8 @@ class Repetition(MeanMetric):
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "repetition.py").write_text(MODULE)
+    nameless = MODULE.replace('    family = "Repetition"\n', "").replace("Repetition", "Nameless")
+    (tmp_path / "nameless.py").write_text(nameless)
     (tmp_path / "references.json").write_text(json.dumps({"1": ["a dog"], "2": ["two cats"]}))
     captions = {"a": ["a dog a dog", "two cats"], "b": ["a dog", "cats"]}
     for name, texts in captions.items():
@@ -73,6 +75,8 @@ def test_the_scale_of_papers_is_noted_for_metrics_of_papers() -> None:
 def test_own_metrics_are_described() -> None:
     text = output("metrics", "repetition:Repetition(longest=2)")
     assert text.startswith("repetition:Repetition(longest=2): Share of repeated words.\n")
+    assert "\n\nScores: Repetition; lower is better\n" in text
+    assert "\n\nScores: Length; neither higher nor lower is better\n" in output("metrics", "Length")
     assert "Options, such as repetition:Repetition(longest=2):\n  longest=2\n      Only count words" in text
     assert "has no metric class Other" in refusal("metrics", "repetition:Other")
 
@@ -85,6 +89,18 @@ def test_the_lower_score_is_bold(files: Path) -> None:
     assert r"a & 0.250 & \textbf{0.600}" in output(
         "score", *arguments, "repetition:Repetition,clip.csv(lower=true)"
     )
+
+
+def test_a_length_is_never_bold(files: Path) -> None:
+    arguments = ("references.json", "a.json", "b.json", "--metrics", "Length,ROUGE-L")
+    assert r"a & 3.000 & \textbf{0.855} \\" in output("score", *arguments, "--format", "latex")
+    compared = output("compare", "references.json", "a.json", "b.json", "-m", "Length", "--format", "json")
+    found = json.loads(compared)["metrics"]["Length"]
+    assert (found["has_direction"], found["a"], found["b"]) == (False, 3, 1.5)
+
+
+def test_a_metric_without_family_is_named() -> None:
+    assert "Nameless: the class must have a family" in refusal("metrics", "nameless:Nameless")
 
 
 def test_compare(files: Path) -> None:
@@ -102,6 +118,7 @@ def test_compare(files: Path) -> None:
         ("capeval.metrics.given_scores:GivenScores", "GivenScores can't be created from text"),
         ("clip.csv(table=1)", "Given scores has no option 'table'; its options are lower"),
         ("missing.csv", "missing.csv"),
+        ("nameless:Nameless", 'Nameless: the class must have a family, such as family = "Nameless", which'),
     ],
 )
 def test_errors(files: Path, metric: str, message: str) -> None:

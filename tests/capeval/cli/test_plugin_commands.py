@@ -22,6 +22,25 @@ BROKEN = {
     "not a command": ("def app(): pass", "expected a click command (got function)"),
 }
 
+METRIC = """
+import numpy as np
+from dataclasses import dataclass
+from capeval.metrics import MeanMetric, register
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Added(MeanMetric):
+    family = "Added"
+
+    def kernel(self, references):
+        return lambda captions: np.ones((len(captions), 2))
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class Added2(Added):
+    family = "Added2"
+"""
+
 
 def install(folder: Path, source: str) -> dict[str, str]:
     """Write a distribution with the command `added`, and return the environment that finds it."""
@@ -70,3 +89,33 @@ def test_other_broken_plugins_are_warnings(tmp_path: Path, group: str, source: s
     assert run("--help", env=env).stderr == b""
     said = run(*commands[group], env=env).stderr.decode()
     assert said.startswith(f"capeval: warning: added-parts: plug-in 'added' of {group} can't be loaded: Sy")
+
+
+def search_path(folder: Path) -> dict[str, str]:
+    """Return the environment that also finds the modules of a folder."""
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
+
+
+@pytest.mark.parametrize("entry", ["added_metric", "added_metric:Added"])
+def test_a_plugin_that_registers_nothing_is_a_warning(tmp_path: Path, entry: str) -> None:
+    source = "from capeval.metrics import MeanMetric\nclass Added(MeanMetric): family = 'Added'\n"
+    modules = {"added_metric": source}
+    write_distribution(tmp_path, "added-parts", {"capeval.metrics": f"added = {entry}"}, modules)
+    env = search_path(tmp_path)
+    assert run("metrics", env=env).stderr.decode() == (
+        "capeval: warning: added-parts: plug-in 'added' of capeval.metrics registers nothing; decorate its"
+        " classes with @register\n"
+    )
+
+
+def test_a_plugin_that_was_imported_before_is_no_warning(tmp_path: Path) -> None:
+    modules = {"added_metric": METRIC}
+    write_distribution(tmp_path, "added-parts", {"capeval.metrics": "added = added_metric"}, modules)
+    (tmp_path / "references.json").write_text('{"1": ["a dog"]}')
+    (tmp_path / "results.json").write_text('[{"image_id": 1, "caption": "a dog"}]')
+    env = search_path(tmp_path)
+    files = [tmp_path / "references.json", tmp_path / "results.json"]
+    done = run("score", *files, "-m", "added_metric:Added,Added2", env=env)
+    assert "Added2" in done.stdout.decode()
+    assert done.stderr == b""

@@ -71,7 +71,10 @@ def _describe(name: str, metric: Metric) -> str:
     from capeval.metrics.options import list_metric_options
 
     options = list_metric_options(type(metric))
-    lines = [f"{name}: {_summarize(metric)}", "", f"Scores: {', '.join(metric.names)}"]
+    better = "" if metric.higher_is_better else "; lower is better"
+    if not metric.has_direction:
+        better = "; neither higher nor lower is better"
+    lines = [f"{name}: {_summarize(metric)}", "", f"Scores: {', '.join(metric.names)}{better}"]
     aliases = [alias for alias, variant in metric.aliases.items() if variant == name]
     if aliases:
         lines.append(f"Other names: {', '.join(aliases)}")

@@ -8,7 +8,7 @@ from types import ModuleType
 from capeval.cli.toolkit.imports import import_user_module
 from capeval.errors import OptionError
 from capeval.errors.messages import format_names
-from capeval.metrics.base import Metric
+from capeval.metrics.base import Metric, require_family
 from capeval.metrics.given_scores import GivenScores, load_given_scores
 from capeval.metrics.options import parse_options, split_options
 
@@ -52,4 +52,5 @@ def _get_class(module: ModuleType, name: str, text: str) -> type[Metric]:
         raise OptionError(
             f"--metrics {text}: {module.__name__} has no metric class {name} (metrics: {known})"
         )
+    require_family(metrics[name])
     return metrics[name]
