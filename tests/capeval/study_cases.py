@@ -271,7 +271,9 @@ CASES: dict[str, StudyCase] = {
     "correlation": StudyCase(
         arguments=("@captions.json", "@ratings.csv", "-m", "BLEU-1,ROUGE-L"), report=_correlation
     ),
-    "metric": StudyCase(arguments=("ROUGE-L", "thumb=@thumb", "-m", "BLEU-1"), report=_metric),
+    "metric": StudyCase(
+        arguments=("ROUGE-L", "thumb=@thumb", "-m", "BLEU-1"), report=_metric, has_figures=False
+    ),
     "judging": StudyCase(arguments=("M1=@m1.csv",), report=_judging),
     "effort": StudyCase(arguments=("100",), report=_effort),
     "diversity": StudyCase(arguments=("@captions.json", "--images", "4"), report=_diversity),

@@ -18,7 +18,7 @@ __all__ = ["Length"]
 @register
 @dataclass(frozen=True, kw_only=True)
 class Length(MeanMetric):
-    """Mean number of words per caption; neither longer nor shorter captions are better.
+    """Mean number of words per caption; no length is better.
 
     It shows whether a difference of other scores can come from the length of captions.
 
@@ -32,7 +32,7 @@ class Length(MeanMetric):
 
     family: ClassVar[str] = "Length"
     docs_page: ClassVar[str] = "length"
-    note: ClassVar[str] = "Length is the mean number of words per caption; no length is better than another."
+    note: ClassVar[str] = "Length is the mean number of words per caption; no length is better."
     has_direction: ClassVar[bool] = False
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002

@@ -129,7 +129,7 @@ def test_what_is_not_sent_to_a_server(files: Path) -> None:
     token = files / "token"
     token.write_text("t")
     message = refusal("submit", files / "results.csv", *server, "--token-file", token)
-    assert "results.csv: line 1 column 1" in message
+    assert "results.csv: the file must be JSON: a list or a mapping of captions" in message
 
 
 def test_studies_and_frequencies_read_the_same_files(files: Path) -> None:

@@ -56,6 +56,7 @@ def test_human(captions: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "draws.csv",
         "human-performance.csv",
+        "human-performance.pdf",
         "human-performance.png",
         "human-performance.svg",
     ]

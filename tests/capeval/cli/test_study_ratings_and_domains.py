@@ -100,6 +100,7 @@ def test_domains(files: Path) -> None:
         "paper-layout.csv",
         "paper-layout.tex",
         "domains.csv",
+        "domains.pdf",
         "domains.png",
         "domains.svg",
     }
