@@ -42,7 +42,7 @@ class AnnotationsAnswer(Schema):
 
 
 class SubsetsAnswer(RootModel[dict[str, list[int | str]]]):
-    """The images of each subset, as `capeval score --subsets` reads them."""
+    """The images of each subset, as `capeval score --subset` reads them."""
 
 
 class PhaseFormatAnswer(Schema):
