@@ -227,7 +227,7 @@ def test_the_command_writes_the_report_of_python(name: str, files: Path, tmp_pat
         assert png.startswith(b"\x89PNG")
         assert pdf.startswith(b"%PDF")
         assert "<svg" in (tmp_path / f"{key}.svg").read_text(encoding="utf-8")
-        # One column of a paper at 300 pixels per inch, or two if the name says so.
+        # One column of a paper at 300 pixels per inch; two for names with -wide.
         width = 7 if key.endswith("-wide") else COLUMN
         assert int.from_bytes(png[16:20]) == round(300 * width)
 

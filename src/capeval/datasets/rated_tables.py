@@ -58,9 +58,7 @@ def load_rated_captions(file: File) -> tuple[RatedCaption, ...]:
     """
     with add_path_to_errors(file):
         header, rows = read_table(file)
-        image, caption, references, score = (
-            column(header, name) for name in ("imgid", "mt", "refs", "score")
-        )
+        image, caption, references, score = (column(header, name) for name in _COLUMNS)
         rated = tuple(
             RatedCaption(
                 image=row[image],

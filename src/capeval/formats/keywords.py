@@ -24,8 +24,8 @@ _KEYWORDS = {"keywords": Field("a list of words or phrases", _are_keywords)}
 def load_keywords(file: File) -> dict[ImageId, tuple[str, ...]]:
     r"""Read the keywords of images, from the items of a campaign or from a release of its captions.
 
-    Each line of a file of items has a `key`, the image id, and may have `keywords` (`items.jsonl`). A
-    release is a file in COCO's format, whose images may have `keywords`.
+    Each line of a file of items has a `key`, the image id, and may have `keywords` (`items.jsonl`). In a
+    release, which is a file in COCO's format, images may have `keywords`.
 
     Args:
         file: The path of the file, or its bytes.

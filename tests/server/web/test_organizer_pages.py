@@ -297,7 +297,7 @@ def test_editing_additional_pages(olga: Someone, challenge: Challenge) -> None:
     ):
         page = edit(two | changes, 422)
         assert message in page
-        # What was entered stays.
+        # The entered values stay.
         assert all(value in page for value in changes.values())
     assert len(actions()) == 1
     edit(two | {"pages-1-name": "awards", "pages-1-title": "Awards", "pages-1-text": "None."})

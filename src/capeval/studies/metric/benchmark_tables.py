@@ -1,4 +1,4 @@
-"""Benchmarks in one table of rated captions."""
+"""Judged captions from the ratings of a benchmark."""
 
 from __future__ import annotations
 
@@ -6,11 +6,31 @@ from pathlib import Path
 
 import numpy as np
 
+from capeval.data.captions import References
+from capeval.data.scores import FloatArray
 from capeval.datasets.rated_tables import load_rated_captions
 from capeval.formats.io.sources import find_file
+from capeval.formats.judgments.ratings import Ratings
 from capeval.studies.metric.judgments import CaptionJudgments
 
-__all__ = ["load_table"]
+__all__ = ["judge_ratings", "load_table"]
+
+
+def judge_ratings(references: References, ratings: Ratings, votes: FloatArray) -> CaptionJudgments:
+    """Return rated captions with the references of their images.
+
+    Args:
+        references: The references of each image.
+        ratings: The ratings, one row per caption.
+        votes: The judgment of each person, from which people's agreement is computed.
+    """
+    return CaptionJudgments(
+        image_ids=ratings.image_ids,
+        captions=ratings.captions,
+        references=tuple(tuple(references[image]) for image in ratings.image_ids),
+        ratings={"": ratings.values},
+        votes=votes,
+    )
 
 
 def load_table(folder: Path, name: str) -> CaptionJudgments:

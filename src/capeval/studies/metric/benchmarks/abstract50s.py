@@ -32,7 +32,7 @@ BENCHMARK = Description(
     load=_load,
     measures=("HC", "HI"),
     protocol=(
-        "accuracy on the winner of 48 triplets, whose sentences are the references",
+        "accuracy on the winner of 48 triplets; their sentences are the references",
         "the files do not contain the classes HC and HI, which capeval infers",
         "document frequencies count references once per image",
     ),

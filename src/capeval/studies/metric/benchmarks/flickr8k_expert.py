@@ -6,6 +6,7 @@ from pathlib import Path
 
 from capeval.datasets.flickr8k import load_flickr8k_expert
 from capeval.formats.io.sources import find_file
+from capeval.studies.metric.benchmark_tables import judge_ratings
 from capeval.studies.metric.judgments import CaptionJudgments, Description
 
 __all__ = ["BENCHMARK"]
@@ -14,13 +15,7 @@ __all__ = ["BENCHMARK"]
 def _load(folder: Path) -> CaptionJudgments:
     ratings_file, captions_file = (find_file(folder, name) for name in BENCHMARK.files)
     references, ratings = load_flickr8k_expert(ratings_file, captions_file)
-    return CaptionJudgments(
-        image_ids=ratings.image_ids,
-        captions=ratings.captions,
-        references=tuple(tuple(references[image]) for image in ratings.image_ids),
-        ratings={"": ratings.values},
-        votes=ratings.values,
-    )
+    return judge_ratings(references, ratings, ratings.values)
 
 
 BENCHMARK = Description(

@@ -26,7 +26,7 @@ BENCHMARK = Description(
     load=_load,
     measures=CLASSES,
     protocol=(
-        "accuracy on the consensus preference of the triplets, whose ties the file decides by coin tosses",
+        "accuracy on the consensus preference of the triplets; the file decides their ties by coin tosses",
         "five references of each image are drawn at random from the first 48 sentences of pascal50S.mat, if"
         " that file is in the folder",
         "document frequencies count references once per image",
