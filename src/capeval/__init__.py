@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from capeval.formats import load_references as load_references
     from capeval.metrics import Metric
     from capeval.metrics.bleu import Bleu as Bleu
+    from capeval.metrics.chair import Chair as Chair
     from capeval.metrics.cider import Cider2015 as Cider2015
     from capeval.metrics.cider import CiderD as CiderD
     from capeval.metrics.length import Length as Length

@@ -36,7 +36,7 @@ SENTENCES = (
 )
 REFERENCES = {image: [text, f"a photo of {text}"] for image, text in enumerate(SENTENCES)}
 GOOD = dict(enumerate(SENTENCES))
-BAD = {image: f"somebody eats lunch number {image} inside" for image in GOOD}
+BAD = {image: f"somebody eats pizza number {image} inside" for image in GOOD}
 SUBSETS = {"first": [0, 1], "last": [2, 3]}
 Run = Callable[..., str]
 
@@ -159,8 +159,14 @@ def check_server(name: str, metric: Metric) -> None:
     assert box in (offered if name in metric.featured or name in DEFAULT else more)
     assert all(f'<option value="{score}">' in page for score in metric.names)
     fixed = metric.variants.get(name, {})
-    options = [each for each in list_metric_options(type(metric)).values() if each.name not in fixed]
+    every = list_metric_options(type(metric)).values()
+    options = [each for each in every if each.name not in fixed and each.type != "file"]
     assert all(f'name="metrics-{name}-{option.name}"' in page for option in options)
+    for file in (each.name for each in every if each.type == "file"):
+        # A challenge can't make the server read its files.
+        assert f'name="metrics-{name}-{file}"' not in page
+        with pytest.raises(OptionError, match="only the command line accepts a file"):
+            normalize_name(f"{name}({file}=/etc/passwd)")
     # The other value of a flag, which every metric must accept.
     flag = next((each for each in options if each.type == "flag"), None)
     text = "" if flag is None else flag.show(not flag.default)

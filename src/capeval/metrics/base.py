@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from capeval._internal.file_fingerprints import fingerprint_file
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import CapevalError, MismatchError, OptionError, UnscoredWarning
@@ -595,7 +596,9 @@ def format_counts(least: int, most: int) -> str:
 
 
 def format_option(value: object) -> str:
-    """Format the value of an option for signatures."""
+    """Format the value of an option for signatures; a file by its name and a fingerprint."""
+    if isinstance(value, Path):
+        return fingerprint_file(value)
     if isinstance(value, tuple):
         return ",".join(map(format_option, value))
     # All digits, since scores depend on all of them; 6.0 is formatted as 6, because the options are equal.

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from capeval._internal.file_fingerprints import fingerprint_file
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import FormatError, FormatErrorKind, MismatchError
@@ -153,10 +154,7 @@ def load_given_scores(file: str | Path, *, lower: bool = False) -> GivenScores:
                 raise make_line_error(line, expected, f"other scores of image {key[0]}")
         if not table:
             raise FormatError("the file must contain at least one score", kind=FormatErrorKind.WRONG_TYPE)
-    import hashlib
-
-    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:8]
-    source = f"{Path(file).name}-{digest}"
+    source = fingerprint_file(file)
     return GivenScores(columns=names, table=table, source=source, file=str(file), lower=lower)
 
 

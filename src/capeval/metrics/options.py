@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -22,11 +23,12 @@ __all__ = [
     "split_options",
 ]
 
-_TYPES: Mapping[object, Literal["flag", "integer", "number", "text"]] = {
+_TYPES: Mapping[object, Literal["flag", "integer", "number", "text", "file"]] = {
     bool: "flag",
     int: "integer",
     float: "number",
     str: "text",
+    Path: "file",
 }
 _FLAGS = {"true": True, "false": False}
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)", re.MULTILINE)
@@ -40,7 +42,8 @@ class MetricOption:
 
     Attributes:
         name: The name of the field.
-        type: The type of its value, or of each value in a tuple.
+        type: The type of its value, or of each value in a tuple. A `file` is a path, which only the command
+            line accepts as text.
         default: The default value.
         help: Its description in the docstring of the class.
         choices: The allowed values of a `choice`.
@@ -49,7 +52,7 @@ class MetricOption:
     """
 
     name: str
-    type: Literal["flag", "integer", "number", "text", "choice"]
+    type: Literal["flag", "integer", "number", "text", "file", "choice"]
     default: Any
     help: str
     choices: tuple[str, ...] = ()
@@ -70,8 +73,7 @@ class MetricOption:
 
     def show(self, value: object) -> str:
         """Format a value as text that `parse` accepts."""
-        text = format_option(value)
-        return text.lower() if value is None or isinstance(value, bool) else text
+        return _format_value(value)
 
     def _parse_one(self, text: str) -> Any:
         try:
@@ -81,6 +83,8 @@ class MetricOption:
                 return int(text)
             if self.type == "number":
                 return float(text)
+            if self.type == "file":
+                return Path(text)
         except (KeyError, ValueError):
             expected = {"flag": "true or false", "integer": "an integer", "number": "a number"}[self.type]
             message = f"{self.name!r} must be {expected}{', or none' * self.is_optional} (got {text!r})"
@@ -149,7 +153,7 @@ def describe_options(metric: Metric) -> str:
 
 
 def _format_value(value: object) -> str:
-    text = format_option(value)
+    text = str(value) if isinstance(value, Path) else format_option(value)
     return text.lower() if value is None or isinstance(value, bool) else text
 
 
@@ -186,8 +190,15 @@ def split_options(text: str) -> tuple[str, dict[str, str]]:
     return name, options
 
 
-def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str, Any]:
+def parse_options(
+    metric: type[Metric], options: Mapping[str, str], *, with_files: bool = False
+) -> dict[str, Any]:
     """Parse the values of a metric's options.
+
+    Args:
+        metric: The metric.
+        options: The text of each option.
+        with_files: Whether options may name files. Texts of challenges and reports may not.
 
     Raises:
         OptionError: The metric has no such option, or a text is not a value of the option's type.
@@ -199,4 +210,11 @@ def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str,
             if name == "frequencies":
                 has = "on the command line, --frequencies FILE sets document frequencies"
             raise OptionError(f"{metric.family} has no option {name!r}; {has}")
-    return {name: known[name].parse(text) for name, text in options.items()}
+    values = {name: known[name].parse(text) for name, text in options.items()}
+    for name, value in values.items():
+        if isinstance(value, Path) and not with_files:
+            raise OptionError(
+                f"{metric.family}({name}={value}): only the command line accepts a file as text; in Python,"
+                f" pass {metric.__name__}({name}=Path(...)) as the metric"
+            )
+    return values

@@ -140,6 +140,12 @@ def _parse_saved_options(metric: type[Metric], options: Mapping[str, str]) -> di
                 got = options[each.name]
                 raise OptionError(f"the report's {each.name!r} must be an integer (got {got!r})") from None
     rest = {name: text for name, text in options.items() if name not in others}
+    for name, text in rest.items():
+        if name in known and known[name].type == "file" and text != "None":
+            raise OptionError(
+                f"{name!r} is the file {text}, whose content a report does not have; score with it again"
+                " and compare the signatures"
+            )
     return {**others, **parse_options(metric, rest)}
 
 

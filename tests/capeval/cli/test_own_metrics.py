@@ -12,6 +12,7 @@ from tests.capeval.cli.test_cli import output, refusal
 MODULE = '''
 import numpy as np
 from dataclasses import dataclass
+from pathlib import Path
 from capeval.metrics import MeanMetric
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,15 +21,21 @@ class Repetition(MeanMetric):
 
     Args:
         longest: Only count words of at most this length.
+        ignored: A file of words that are not counted.
     """
 
     family = "Repetition"
     higher_is_better = False
     longest: int = 99
+    ignored: Path | None = None
 
     def kernel(self, references):
+        ignored = self.ignored.read_text().split() if self.ignored else []
         def score(captions):
-            words = [[w for w in text.split() if len(w) <= self.longest] for text in captions.texts()]
+            words = [
+                [w for w in text.split() if len(w) <= self.longest and w not in ignored]
+                for text in captions.texts()
+            ]
             return np.array([[1 - len(set(each)) / max(len(each), 1), 1.0] for each in words])
         return score
 '''
@@ -63,7 +70,14 @@ def test_score(files: Path) -> None:
     )
     report = json.loads(done)
     assert report["metrics"]["Repetition"] == 0.75
-    assert report["signatures"]["Repetition"]["options"] == ["longest=1"]
+    assert report["signatures"]["Repetition"]["options"] == ["longest=1", "ignored=None"]
+    (files / "ignored.txt").write_text("a")
+    done = output(
+        "score", "references.json", "a.json", "-m", "repetition:Repetition(ignored=ignored.txt)", "-f", "json"
+    )
+    report = json.loads(done)
+    assert report["metrics"]["Repetition"] == 0.25
+    assert report["signatures"]["Repetition"]["options"] == ["longest=99", "ignored=ignored.txt-ca978112"]
 
 
 def test_the_scale_of_papers_is_noted_for_metrics_of_papers() -> None:
@@ -114,7 +128,7 @@ def test_compare(files: Path) -> None:
     [
         ("no_such_module:Repetition", "module no_such_module can't be imported: ModuleNotFoundError"),
         ("repetition:Other", "repetition has no metric class Other (metrics: 'Repetition')"),
-        ("repetition:Repetition(x=1)", "Repetition has no option 'x'; its options are longest"),
+        ("repetition:Repetition(x=1)", "Repetition has no option 'x'; its options are longest, ignored"),
         ("capeval.metrics.given_scores:GivenScores", "GivenScores can't be created from text"),
         ("clip.csv(table=1)", "Given scores has no option 'table'; its options are lower"),
         ("missing.csv", "missing.csv"),
@@ -146,4 +160,4 @@ def test_a_failing_kernel_is_named(files: Path, kernel: str, error: str) -> None
     message = refusal("score", "references.json", "a.json", "-m", f"{module.stem}:Repetition")
     assert error in message
     if "failed" in error:
-        assert f"{module}, line 21)" in message
+        assert f"{module}, line 28)" in message

@@ -49,13 +49,16 @@ class _OfferedMetric:
 
 
 def _list_open_options(name: str) -> dict[str, tuple[MetricOption, str]]:
-    """Return the options that a registered name does not fix, with defaults as text."""
+    """Return the options that a registered name does not fix, with defaults as text.
+
+    Options that name files are left out: a challenge has none.
+    """
     metric = type(made := METRICS[name]())
     fixed = metric.variants.get(name, {})
     return {
         option.name: (option, option.show(getattr(made, option.name)))
         for option in list_metric_options(metric).values()
-        if option.name not in fixed
+        if option.name not in fixed and option.type != "file"
     }
 
 
