@@ -98,6 +98,7 @@ BASE = Distribution(
         "capeval/datasets/published/SOURCES.md",
         "capeval/datasets/splits/*.txt",
         "capeval/datasets/word_forms.tsv",
+        "capeval/metrics/coco_words.txt",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",
         "capeval/report/*.html",

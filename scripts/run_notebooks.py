@@ -44,6 +44,8 @@ def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
             kernel_name="python3",
             startup_timeout=_PATIENCE,
             resources={"metadata": {"path": str(folder)}},
+            # On a busy machine, a kernel sends one text in several parts.
+            coalesce_streams=True,
             config=Config(AsyncKernelManager=kernel),
         )
         client.execute(env={**os.environ, "IPYTHONDIR": scratch})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,5 +22,7 @@ def fingerprint_file(file: str | Path) -> str:
 @lru_cache(maxsize=64)
 def _compute_digest(path: Path, modified: int, size: int) -> str:  # noqa: ARG001 - they are part of the key.
     """Return the first eight digits; several signatures may contain the same large file."""
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:8]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
@@ -134,7 +133,7 @@ def load_object_words(file: File) -> dict[str, str]:
 @register
 @dataclass(frozen=True, kw_only=True)
 class Chair(Metric):
-    """Share of mentioned objects that are not in the image, of COCO's 80 classes.
+    """Share of mentioned objects that are not in the image (COCO).
 
     CHAIR-i is the share of mentions of objects, and CHAIR-s the share of captions with such a mention. Lower
     is better. The objects in an image are those of `objects` and those that its references mention.
@@ -228,7 +227,7 @@ class Chair(Metric):
 
 
 def _read_own_words() -> bytes:
-    return files("capeval.metrics").joinpath("coco_words.txt").read_bytes()
+    return Path(__file__).with_name("coco_words.txt").read_bytes()
 
 
 def _find_all(captions: Sequence[str], tokenizer: Tokenizer, words: ObjectWords) -> list[list[str]]:
