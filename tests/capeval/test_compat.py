@@ -263,7 +263,7 @@ def test_without_spice_s_model_cocoevalcap_says_what_to_run(
     monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(spice, "find_packaged_file", lambda *_: None)
     spice.load_model.cache_clear()
-    with pytest.raises(ResourceError, match=r"SPICE requires a parser model.*`capeval resources spice`"):
+    with pytest.raises(ResourceError, match=r"SPICE requires a parser model.*capeval\[spice\]"):
         COCOEvalCap(*coco_pair()).evaluate()
 
 

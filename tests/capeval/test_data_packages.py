@@ -123,6 +123,7 @@ def test_default_metrics_without_data_are_left_out() -> None:
     names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
     assert (list(report.corpus), report.omitted) == (names, {"METEOR": INSTALL})
     assert f"{NOTE}." in report.notes()
+    assert f"\n {NOTE}" in repr(report)
     assert f"{NOTE}." in create_score_table([System(name="a", report=report)]).notes
     assert report.to_dict()["omitted"] == {"METEOR": INSTALL}
     others = [name for name in DEFAULT if name != "METEOR"]

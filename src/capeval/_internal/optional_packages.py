@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from importlib.util import find_spec
 
 from capeval.errors import DependencyError
 
-__all__ = ["install_command", "make_missing_package_error"]
+__all__ = ["install_command", "join_install_commands", "make_missing_package_error"]
 
 # Packages by import name, if it differs from the package's name or belongs to one of its dependencies.
 _PACKAGES = {
@@ -65,13 +67,27 @@ def install_command(package: str, extra: str = "") -> str:
     return f"pip install {package}" if package in _WITHOUT_EXTRA else ""
 
 
+def join_install_commands(commands: Iterable[str]) -> str:
+    """Return one command for several that install extras of capeval; other commands are listed.
+
+    Example:
+        >>> join_install_commands(['pip install "capeval[meteor]"', 'pip install "capeval[spice]"'])
+        'pip install "capeval[meteor,spice]"'
+    """
+    different = list(dict.fromkeys(commands))
+    extras = [re.fullmatch(r'pip install "capeval\[(.+)\]"', command) for command in different]
+    names = [found[1] for found in extras if found]
+    if len(names) < len(different):
+        return " and ".join(different)
+    return f'pip install "capeval[{",".join(names)}]"'
+
+
 def _find_requirements(package: str) -> set[str]:
     """Return the requirements that install a package, such as `capeval[report]`.
 
     The set is empty if capeval is not installed.
     """
-    # Imported here because only commands that fail need them.
-    import re
+    # Imported here because only commands that fail need it.
     from importlib.metadata import PackageNotFoundError, requires
 
     found = set()

@@ -70,6 +70,9 @@ class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_find_plugins())]
 
+    def list_known(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.list_commands(ctx), *_EXTRAS})
+
     def help_of(self, name: str) -> str | None:
         try:
             return _load_plugin(name).help

@@ -74,7 +74,6 @@ class Resource:
         seconds: The maximum time in seconds to build or read it on a slow machine.
         install: The command that installs it, in one line.
         can_build: Function that returns whether scoring can build it, because its source is installed.
-        command: A command that builds it instead; empty if there is none.
 
     Example:
         >>> from capeval.metrics.meteor import Meteor
@@ -91,17 +90,11 @@ class Resource:
     seconds: int
     install: str
     can_build: Callable[[], bool] = lambda: True
-    command: str = ""
 
     @property
     def is_available(self) -> bool:
         """Whether metrics can use the resource without further installation."""
         return self.can_build() or self.found() is not None
-
-    @property
-    def fix(self) -> str:
-        """The commands that install or build it, for messages."""
-        return " or ".join(filter(None, (self.install, self.command)))
 
 
 class Metric(ABC):

@@ -24,7 +24,7 @@ from capeval.metrics.registry import register
 from capeval.metrics.sentences import list_candidate_sentences, list_reference_sentences
 from capeval.metrics.spice_parsing import DEFAULT_LIMIT, parse_captions, parse_short_captions
 from capeval.resources.parse_store import ParseStore
-from capeval.resources.spice import INSTALL_MODEL, RUN, find_model, load_model, open_model, store_in
+from capeval.resources.spice import INSTALL_MODEL, find_model, load_model, open_model, store_in
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, warn_about_other_scripts
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ _MODEL = Resource(
     seconds=300,
     install=INSTALL_MODEL,
     can_build=lambda: False,
-    command=RUN,
 )
 
 

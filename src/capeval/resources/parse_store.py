@@ -272,9 +272,10 @@ class ParseStore:
         )
 
     def _warn_unusable(self, error: Exception) -> None:
+        fix = "Delete the file, or set" if self.path.is_file() else "Set"
         message = (
-            f"the parse store {self.path} is not used ({error}); scores are the same but take longer. Delete"
-            " the file, or set CAPEVAL_STORE to a different folder or to 'off' (in Python, set 'store')"
+            f"the parse store {self.path} is not used ({error}); scores are the same but take longer. {fix}"
+            " CAPEVAL_STORE to a different folder or to 'off' (in Python, set 'store')"
         )
         self._warn(message, _UNUSABLE)
 

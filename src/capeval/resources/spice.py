@@ -77,7 +77,7 @@ def load_model() -> _native.SpiceModel:
     """Open the model, once per process.
 
     Raises:
-        ResourceError: The model was not built yet, or is damaged; the message names the command to run.
+        ResourceError: The model is missing or damaged; the message names the command to run.
     """
     found = find_model()
     if found is not None:
@@ -85,9 +85,7 @@ def load_model() -> _native.SpiceModel:
     built = cache_folder() / _NAME
     if built.exists():
         raise ResourceError(f"{built} is damaged; to build SPICE's model again, run `{RUN}`")
-    raise ResourceError(
-        f"SPICE requires a parser model, which is not installed: {INSTALL_MODEL}, or build it with `{RUN}`"
-    )
+    raise ResourceError(f"SPICE requires a parser model, which is not installed: {INSTALL_MODEL}")
 
 
 @cache

@@ -96,7 +96,7 @@ class Report:
             lines.append(", ".join(f"{name} {self._format_score(name)}" for name in metric.names))
         if self.subsets:
             lines.append(f"subsets {format_names(list(self.subsets))}")
-        lines += self.unscored_notes()
+        lines += [*describe_omitted(self.omitted), *self.unscored_notes()]
         return "<" + "\n ".join(lines) + ">"
 
     def _repr_html_(self) -> str:

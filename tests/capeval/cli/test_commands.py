@@ -130,9 +130,12 @@ def test_a_group_lists_whole_sentences_and_imports_its_modules_late() -> None:
     ]
 
 
-def test_a_misspelled_command_is_told_the_nearest() -> None:
+def test_a_misspelled_command_is_told_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No such command 'humna'. Did you mean 'human'?" in _run(study, "humna")[1]
     assert _run(app, "scor")[0] == 2
+    # Also commands of distributions that are not installed.
+    monkeypatch.setattr("capeval.cli.app._find_plugins", dict)
+    assert "Did you mean 'server'" in _run(app, "serve")[1]
     assert "No such command 'xyzzy'.\n" in _run(app, "xyzzy")[1]
 
 

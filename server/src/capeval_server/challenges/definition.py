@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 import warnings
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ from pydantic import (
 from capeval.errors import CapevalWarning, OptionError
 from capeval.formats.declared_fields import FieldType
 from capeval.metrics import DEFAULT, METRICS
-from capeval.metrics.registry import describe_omitted, get_metric, normalize_name, normalize_score
+from capeval.metrics.registry import get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import (
@@ -189,8 +190,14 @@ class LinkDefinition(_Part):
 
 def _list_default_metrics() -> list[str]:
     """Return the default metrics that this server can compute; a warning names the others."""
-    for note in describe_omitted(DEFAULT.omitted):
-        warnings.warn(note, CapevalWarning, stacklevel=1)
+    for name, command in DEFAULT.omitted.items():
+        # The split keeps these metrics until its definition names others.
+        warnings.warn(
+            f"{name} is left out, because its data is not installed; to add it, run {command}, then import"
+            f" the challenge with metrics = {json.dumps(DEFAULT)}",
+            CapevalWarning,
+            stacklevel=1,
+        )
     return list(DEFAULT.available)
 
 

@@ -26,7 +26,7 @@ def run(
 
     For each image, the seed selects one caption, which is scored against the others.
     """
-    from capeval.cli.toolkit.resource_setup import build_resources, check_report_packages
+    from capeval.cli.toolkit.resource_setup import build_resources
     from capeval.data.held_out import hold_out
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
@@ -35,7 +35,7 @@ def run(
     from capeval.resources.spice import RUN
     from capeval.scoring.evaluator import Evaluator
 
-    check_report_packages()
+    _check_packages()
     # Tables are compiled on first use, which is not part of the reported times.
     build_resources(DEFAULT)
     with Steps(4) as steps:
@@ -75,3 +75,16 @@ def run(
         f"For SPICE, run {RUN}, then capeval score --metrics SPICE. Its first run parses every caption.\n",
         None,
     )
+
+
+def _check_packages() -> None:
+    """Check that all packages of the demo are installed, and name one command for the missing ones."""
+    from importlib.util import find_spec
+
+    from capeval._internal.optional_packages import install_command, join_install_commands
+    from capeval.errors import DependencyError
+
+    missing = [name for name in ("pycocoevalcap", "jinja2", "matplotlib") if find_spec(name) is None]
+    if missing:
+        command = join_install_commands(install_command(name, "report") for name in missing)
+        raise DependencyError(f"the demo needs {', '.join(missing)}: {command}")

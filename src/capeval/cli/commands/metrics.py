@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
+from capeval._internal.optional_packages import join_install_commands
 from capeval.cli.toolkit.click_commands import Argument
 from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import deliver, examples, render
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from capeval.metrics import Metric
 
 __all__ = ["EXAMPLES", "run"]
@@ -50,7 +54,8 @@ def run(
         deliver(_describe(name, metric), None)
     else:
         rows = [(Cell(value=each), Cell(value=_summarize(metric))) for each, metric in metrics.items()]
-        render(Grid(columns=("Name", "Description"), rows=tuple(rows)), form, None)
+        notes = _describe_missing(metrics)
+        render(Grid(columns=("Name", "Description"), rows=tuple(rows), notes=notes), form, None)
 
 
 def _find_metric(text: str) -> dict[str, Metric]:
@@ -64,6 +69,19 @@ def _find_metric(text: str) -> dict[str, Metric]:
 
 def _summarize(metric: Metric) -> str:
     return inspect.cleandoc(type(metric).__doc__ or "").partition("\n")[0]
+
+
+def _describe_missing(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
+    """Return a note on the metrics without installed data, if any."""
+    missing = {
+        name: [resource.install for resource in metric.resources if not resource.is_available]
+        for name, metric in metrics.items()
+    }
+    needing = [name for name, commands in missing.items() if commands]
+    if not needing:
+        return ()
+    command = join_install_commands(chain.from_iterable(missing.values()))
+    return (f"Data is not installed for {', '.join(needing)}: {command}",)
 
 
 def _describe(name: str, metric: Metric) -> str:

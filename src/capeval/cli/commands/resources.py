@@ -122,8 +122,10 @@ def parses(
     store = _get_store()
     if store is None:
         raise OptionError(f"the parse cache is disabled; set {STORE} to a folder, or unset it (got 'off')")
-    if clear:
+    if clear and store.path.exists():
         store.clear()
+        deliver(f"{store.path}: deleted\n", None)
+        return
     if damaged := store.count_damaged():
         raise ResourceError(
             f"{damaged:,} of {len(store):,} parses in {store.path} are damaged; delete the file with"
@@ -161,7 +163,7 @@ def _list_resources() -> list[_Row]:
 def _describe_missing(resource: Resource) -> str:
     if resource.can_build():
         return "built when a metric needs it"
-    return resource.fix
+    return resource.install
 
 
 def _describe_parses() -> _Row:

@@ -184,6 +184,10 @@ class Group(_CommandWithHelp, click.Group):
         """Return the names of the commands, in order."""
         return [*self.find_modules(), *self.commands]
 
+    def list_known(self, ctx: click.Context) -> list[str]:
+        """Return the names to suggest for an unknown one."""
+        return self.list_commands(ctx)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with this name, or None."""
         modules = self.find_modules()
@@ -200,7 +204,7 @@ class Group(_CommandWithHelp, click.Group):
         name, *rest = args
         command = self.get_command(ctx, name)
         if command is None and not ctx.resilient_parsing:
-            near = ", ".join(repr(each) for each in get_close_matches(name, self.list_commands(ctx)))
+            near = ", ".join(repr(each) for each in get_close_matches(name, self.list_known(ctx)))
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {near}?" if near else ""))
         return name if command is not None else None, command, rest
 

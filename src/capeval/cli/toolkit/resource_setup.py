@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from capeval._internal.optional_packages import make_missing_package_error
+from capeval._internal.optional_packages import join_install_commands, make_missing_package_error
 from capeval.errors import DependencyError, OptionError, ResourceError
 from capeval.metrics.base import Metric, Resource
 from capeval.metrics.registry import DefaultMetrics, resolve
@@ -88,11 +88,19 @@ def build_resources(metrics: Sequence[str | Metric]) -> None:
     if isinstance(metrics, DefaultMetrics):
         metrics = metrics.available
     resolved = resolve(metrics)
-    for resource in dict.fromkeys(resource for metric in resolved for resource in metric.resources):
+    resources = tuple(dict.fromkeys(resource for metric in resolved for resource in metric.resources))
+    missing = tuple(resource for resource in resources if not resource.is_available)
+    if len(missing) > 1:
+        raise ResourceError(
+            f"{' and '.join(resource.name for resource in missing)} are not installed:"
+            f" {join_install_commands(resource.install for resource in missing)}"
+            f"{_suggest_metrics(missing, metrics, resolved)}"
+        )
+    for resource in resources:
         try:
             _build_resource(resource)
         except ResourceError as error:
-            raise ResourceError(f"{error}{_suggest_metrics(resource, metrics, resolved)}") from None
+            raise ResourceError(f"{error}{_suggest_metrics((resource,), metrics, resolved)}") from None
 
 
 def _build_resource(resource: Resource) -> None:
@@ -107,12 +115,18 @@ def _build_resource(resource: Resource) -> None:
         resource.prepare(lambda done: bar.update(task, completed=done, visible=True))
 
 
-def _suggest_metrics(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
-    """Return advice to score without a resource, or "" if there is no such option."""
+def _suggest_metrics(
+    missing: Sequence[Resource], metrics: Sequence[str | Metric], resolved: Sequence[Metric]
+) -> str:
+    """Return advice to score without resources, or "" if there is no such option."""
     names = [metric for metric in metrics if isinstance(metric, str)]
     if len(names) < len(metrics):
         return ""
-    needing = [name for name, metric in zip(names, resolved, strict=True) if resource in metric.resources]
+    needing = [
+        name
+        for name, metric in zip(names, resolved, strict=True)
+        if not set(missing).isdisjoint(metric.resources)
+    ]
     others = [name for name in names if name not in needing]
     if not others:
         return ""

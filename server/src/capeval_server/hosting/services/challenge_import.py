@@ -308,7 +308,7 @@ def _check_resources(split: definition.SplitDefinition) -> None:
             if not resource.is_available:
                 raise ChallengeError(
                     f"metric {metric!r} of split {split.name!r} needs {resource.name}, not installed on this"
-                    f" server: {resource.fix}"
+                    f" server: {resource.install}"
                 )
 
 
