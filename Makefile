@@ -214,7 +214,7 @@ release-check: wheel $(VENV)/.native $(VENV)/.wheels ## Build the distributions 
 	@$(BIN)/python scripts/release_check.py dist
 	@$(BIN)/pytest tests/journeys
 
-wheel-here: ## Build the wheel of a release for this system and this Python into dist/ (free-threaded versions)
+wheel-here: ## Build the wheel of a release for this system and this Python into dist/
 	@$(PYTHON) scripts/test_platform.py --wheel dist
 
 sbom: ## Extract the bill of materials of the crates in the wheel in dist/ into build/

@@ -3,8 +3,8 @@
 Run `python scripts/test_platform.py`. It needs a Rust toolchain and installs everything else into
 `build/platform`. The forge runs it on Linux, macOS and Windows with all supported versions of Python.
 
-With `--wheel dist`, it builds the wheel of a release instead. Free-threaded versions of Python need it,
-because they don't load the wheels of the stable ABI that `scripts/wheels.py` builds.
+With `--wheel dist`, it builds the wheel of a release instead: on macOS and Windows, and for free-threaded
+versions of Python, which don't load the wheels of the stable ABI that `scripts/wheels.py` builds.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def list_documented(title: str) -> list[str]:
 def parse(texts: list[str]) -> set[str]:
     """Return the names of requirements, without capeval's own distributions."""
     names = {canonicalize_name(Requirement(text).name) for text in texts}
-    return {name for name in names if not name.startswith("capeval")}
+    return {name for name in names if name not in FOLDERS}
 
 
 def test_each_package_has_one_line() -> None:

@@ -121,6 +121,11 @@ def test_data_packages_contain_their_licenses() -> None:
         "capeval_meteor_data": {"COPYING.LESSER", "COPYING.WORDNET"},
         "capeval_spice_model": {"COPYING", "COPYING.SPICE", "COPYING.WORDNET"},
     }
+    corenlp = {"stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar"}
+    sources = {
+        "capeval_meteor_data": {"meteor-1.5.jar", "paraphrase-en.gz"},
+        "capeval_spice_model": {"meteor-1.5.jar", "spice-1.0.jar", "SceneGraphParser-1.0.jar", *corenlp},
+    }
     wheels = sorted((WHEELS / "data").glob("*.whl"))
     assert len(wheels) == 1 + has_spice_wheel()
     for wheel in wheels:
@@ -134,6 +139,9 @@ def test_data_packages_contain_their_licenses() -> None:
         assert expression is not None
         assert len(expression[1].split(" AND ")) == len(found)
         assert {"capeval", "fingerprint", "sha256"} == made_of.keys()
+        data = {name for name in made_of["sha256"] if name.endswith(".tables")}
+        assert len(data) == 1
+        assert made_of["sha256"].keys() - data == sources[wheel.name.partition("-")[0]]
 
 
 def test_the_server_alone_hosts_a_challenge(tmp_path: Path) -> None:
