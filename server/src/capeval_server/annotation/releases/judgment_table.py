@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from django.db.models import Exists, F, OuterRef, Subquery
 
@@ -21,14 +20,13 @@ from capeval_server.annotation.task_types.base import ITEMS
 from capeval_server.annotation.task_types.results import JudgedQuestion, TaskResult
 from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
 
-__all__ = ["JudgmentRow", "can_write_parquet", "list_judgments", "write_judgments"]
+__all__ = ["JudgmentRow", "explain_missing_parquet", "list_judgments", "write_judgments"]
 
 _FIRST, _SECOND = ITEMS
 _CAPTIONS = ("system", "second_system", "caption", "second_caption", "reference")
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgmentRow:
+class JudgmentRow(NamedTuple):
     """An answer to a question, in the order of the columns.
 
     Attributes:
@@ -89,9 +87,11 @@ class JudgmentRow:
     reason: str | None
 
 
-def can_write_parquet() -> bool:
-    """Return whether pyarrow, which writes Parquet files, is installed."""
-    return find_spec("pyarrow") is not None
+def explain_missing_parquet() -> str:
+    """Return why new releases have no `judgments.parquet`; empty if they have it."""
+    if find_spec("pyarrow"):
+        return ""
+    return 'Without pyarrow, releases have no judgments.parquet: pip install "capeval-server[parquet]"'
 
 
 def write_judgments(campaign: Campaign, counted: Collection[int], folder: Path) -> list[Path]:
@@ -109,10 +109,9 @@ def write_judgments(campaign: Campaign, counted: Collection[int], folder: Path) 
         OSError: A file can't be written.
     """
     rows = list(list_judgments(campaign, counted))
-    names = [field.name for field in fields(JudgmentRow)]
     paths = [folder / "judgments.csv"]
-    write_csv(paths[0], names, (map(_format_value, astuple(row)) for row in rows))
-    if can_write_parquet():
+    write_csv(paths[0], JudgmentRow._fields, ([*map(_format_value, row)] for row in rows))
+    if not explain_missing_parquet():
         paths.append(folder / "judgments.parquet")
         _write_parquet(paths[1], rows)
     return paths
@@ -129,23 +128,22 @@ def _write_parquet(path: Path, rows: Iterable[JudgmentRow]) -> None:
     from pyarrow import parquet
 
     types = {
-        "int": pa.int64(),
-        "str": pa.string(),
-        "float": pa.float64(),
-        "bool": pa.bool_(),
-        "datetime": pa.timestamp("us", tz="UTC"),
+        int: pa.int64(),
+        str: pa.string(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        datetime: pa.timestamp("us", tz="UTC"),
     }
     schema = pa.schema(
         [
-            pa.field(field.name, types[name], nullable=bool(optional))
-            for field in fields(JudgmentRow)
-            for name, _, optional in [str(field.type).partition(" | ")]
+            # The hint of a column with missing values is `type | None`.
+            pa.field(name, types[(get_args(hint) or (hint,))[0]], nullable=bool(get_args(hint)))
+            for name, hint in get_type_hints(JudgmentRow).items()
         ]
     )
-    columns = list(zip(*map(astuple, rows), strict=True))
-    table = pa.table(
-        [pa.array(values, each.type) for values, each in zip(columns, schema, strict=True)], schema
-    )
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    table = pa.table(arrays, schema)
     with atomic_write(path) as file:
         parquet.write_table(table, file)
 
@@ -280,7 +278,7 @@ def _measure_seconds(responses: Iterable[Response]) -> dict[int, float]:
 
 
 def _split_answer(row: Response, campaign: Campaign) -> Iterator[JudgedQuestion]:
-    """Yield the questions of an answer, also of one whose content was removed."""
+    """Yield the questions of an answer, also if its content was removed."""
     task = task_of(row.item, campaign)
     result = TaskResult() if row.item.is_quiz else task.result
     answer = row.answer or task.answer(row.item.payload, task.example_answer(), mirrored=False)

@@ -6,13 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-
-from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan
-from capeval.formats.judgments.ratings import Ratings
+from capeval.formats.judgments.ratings import Ratings, pad_ratings
 from capeval.studies.judging import HumanColumn, JudgingOptions, human_scores, judge
 from capeval.studies.judging.wins import get_row_name, judge_wins
 from capeval.studies.votes import PlanVotes
@@ -128,7 +125,7 @@ class CountedJudgments:
             rated.question.name: Ratings(
                 image_ids=tuple(get_image_id(item) for item in items),
                 captions=tuple(item.payload[caption] for item in items),
-                values=_pad_rows(
+                values=pad_ratings(
                     [[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]
                 ),
                 systems=tuple(item.payload["system"] for item in items),
@@ -223,9 +220,3 @@ def _build_pair(item: Item) -> Pair:
         first_by=payload.get("first_by", _NO_SYSTEM),
         second_by=payload.get("second_by", _NO_SYSTEM),
     )
-
-
-def _pad_rows(rows: Sequence[Sequence[float]]) -> FloatArray:
-    """Return rows of equal length, padded with NaN for missing answers."""
-    most = max(map(len, rows))
-    return np.array([[*row, *[np.nan] * (most - len(row))] for row in rows])
