@@ -346,7 +346,7 @@ def test_rejected_captions_are_not_in_a_file_that_never_changes() -> None:
 
 
 def test_without_pyarrow_a_release_has_only_csv(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = Reasons("m3", 1)
     made.answer(None)
@@ -361,6 +361,11 @@ def test_without_pyarrow_a_release_has_only_csv(
     files = json.loads((release_files.folder_of(release) / "manifest.json").read_bytes())["files"]
     assert {name for name in files if name.startswith("judgments")} == {"judgments.csv"}
     assert release_files.verify(release)
+    client.force_login(User.objects.create(username="olga", is_staff=True))
+    form = {"name": "1.1", "seed": 0}
+    page = client.post(f"/campaigns/{made.campaign.slug}/releases/", form, follow=True).content.decode()
+    assert "Froze the release 1.1 with 1 answers." in page
+    assert "Without pyarrow, releases have no judgments.parquet" in page
 
 
 def test_releases_from_before_the_table_can_be_verified_and_downloaded(

@@ -15,7 +15,7 @@ from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.formats.io.rows import column, read_columns
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
-from capeval.formats.judgments.judgment_tables import COUNTED, iterate_counted, read_judgments
+from capeval.formats.judgments.judgment_tables import COUNTED, Rows, iterate_counted, read_judgments
 from capeval.formats.judgments.ratings import image_ids
 
 __all__ = [
@@ -345,7 +345,21 @@ def _read_votes(file: File, numbered: str, limit: int) -> Iterator[tuple[int, li
     places = [column(header, name) for name in (numbered, "choice")]
     if COUNTED in header:
         rows = iterate_counted(rows, header.index(COUNTED))
+        if numbered == "pair":
+            rows = _require_pair_votes(rows, column(header, "triplet"))
     yield from ((line, [row[place] for place in places]) for line, row in rows)
+
+
+def _require_pair_votes(rows: Rows, triplet: int) -> Iterator[tuple[int, list[str]]]:
+    """Reject votes on triplets: the answers to a triplet are one vote on its pair, not several."""
+    for line, row in rows:
+        if row[triplet]:
+            message = (
+                f"line {line} is a vote on a triplet, not on a pair; use 'load_votes'"
+                " (on the command line: no --pairwise)"
+            )
+            raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field="triplet", line=line)
+        yield line, row
 
 
 def _parse_number(text: str, name: str, known: range, line: int) -> int:
