@@ -26,15 +26,7 @@ from capeval.formats.judgments.ratings import load_ratings
 from capeval.toolkit import unescape_cell
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
-from capeval_server.annotation.models import (
-    Assignment,
-    Campaign,
-    Exclusion,
-    Item,
-    Release,
-    Response,
-    Slot,
-)
+from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Release, Response, Slot
 from capeval_server.annotation.releases import judgment_table, release_files
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.releases.judgment_table import JudgmentRow
@@ -276,7 +268,7 @@ class Reasons:
         self.expected[response.pk] = reason
         return response
 
-    def store(self, item: Item, reason: str) -> Response:
+    def store(self, item: Item, reason: str, answer: Mapping[str, str] | None = None) -> Response:
         """Store an answer to an item that is not for counted answers."""
         last = Response.objects.latest("pk")
         same = {"participation": last.participation, "item": item}
@@ -287,11 +279,11 @@ class Reasons:
             **same,
             assignment=held,
             revision=1,
-            answer=last.answer,
+            answer=answer or last.answer,
             digest=last.digest,
             may_count=False,
             texts=last.texts,
-            key=reason,
+            key=item.key,
             received=last.received,
         )
         self.expected[response.pk] = reason
@@ -339,10 +331,18 @@ def test_rejected_captions_are_not_in_a_file_that_never_changes() -> None:
     rejected = made.answer("rejected")
     moderation.review(User.objects.create(username="olga"), rejected, "rejected", reason="offensive")
     kept = [made.answer(None), made.answer(None)]
+    names = {"campaign": made.campaign, "rank": 9, "is_check": True, "is_training": True}
+    practice = Item.objects.create(key="practice", payload={"keywords": []}, **names)
+    quiz = Item.objects.create(key="quiz", payload={"caption": "There is a dog."}, is_quiz=True, **names)
+    practiced = made.store(practice, "training")
+    quizzed = made.store(quiz, "training", {"choice": "breaks"})
     rows = frozen_rows(release_files.freeze(None, made.campaign, "1.0"))
     assert {row["response"]: row["reason"] for row in rows} == made.expected
     captions = {row["response"]: row["caption"] for row in rows}
-    assert captions == {rejected.pk: None, **{each.pk: each.answer["caption"] for each in kept}}
+    written = {each.pk: each.answer["caption"] for each in kept}
+    assert captions == {**written, rejected.pk: None, practiced.pk: None, quizzed.pk: "There is a dog."}
+    (row,) = (row for row in rows if row["response"] == quizzed.pk)
+    assert (row["question"], row["choice"], row["value"]) == ("quiz", "breaks", None)
 
 
 def test_without_pyarrow_a_release_has_only_csv(
