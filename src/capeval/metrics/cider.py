@@ -17,7 +17,7 @@ from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
 from capeval.tokenizers import TokenizedReferences
 
-__all__ = ["Cider2015", "CiderD"]
+__all__ = ["Cider2015", "CiderD", "CiderMetric", "list_variants"]
 
 Source = DocumentFrequencies | Literal["references", "uniform"]
 Form = Literal["code", "paper"]
@@ -25,14 +25,14 @@ Pooling = Literal["mean", "max"]
 Weights = Literal["uniform", "exponential"]
 
 
-def _list_variants(family: str) -> dict[str, dict[str, int]]:
+def list_variants(family: str) -> dict[str, dict[str, int]]:
     """Return the variant with all orders, and one variant per order."""
     return {family: {}, **{f"{family}-{n}": {"n": n, "order": n} for n in range(1, 5)}}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cider(MeanMetric):
-    """Base class of CIDEr-D and CIDEr-2015.
+class CiderMetric(MeanMetric):
+    """Base class of CIDEr-D, CIDEr-2015 and CIDEr-R.
 
     The statistics are the similarity for each n-gram order, and a 1.
     """
@@ -63,7 +63,7 @@ class _Cider(MeanMetric):
 
     @property
     def _uses_stems(self) -> bool:
-        """Whether words are compared by their stems, which both metrics have as an option."""
+        """Whether words are compared by their stems."""
         return bool(self.stem)  # type: ignore[attr-defined]
 
     @property
@@ -122,7 +122,7 @@ class _Cider(MeanMetric):
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class CiderD(_Cider):
+class CiderD(CiderMetric):
     """TF-IDF similarity of n-grams, which papers report as CIDEr.
 
     These are equations 4 and 5 of the CIDEr paper.
@@ -154,7 +154,7 @@ class CiderD(_Cider):
     family: ClassVar[str] = "CIDEr-D"
     featured: ClassVar = ("CIDEr-D",)
     note: ClassVar[str] = "COCO papers report CIDEr-D as CIDEr."
-    variants: ClassVar = _list_variants("CIDEr-D")
+    variants: ClassVar = list_variants("CIDEr-D")
     alias_note: ClassVar[str] = (
         "CIDEr is computed as CIDEr-D, as in papers; CIDEr-2015 is the original metric of the CIDEr paper"
     )
@@ -192,7 +192,7 @@ class CiderD(_Cider):
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Cider2015(_Cider):
+class Cider2015(CiderMetric):
     """The CIDEr of its paper of 2015; later papers report CIDEr-D.
 
     These are equations 1 to 3 of the paper. It compares stems, without clipping and without a length penalty.
@@ -230,7 +230,7 @@ class Cider2015(_Cider):
     note: ClassVar[str] = (
         "CIDEr-2015 is the original metric of the CIDEr paper, which other papers rarely report."
     )
-    variants: ClassVar = _list_variants("CIDEr-2015")
+    variants: ClassVar = list_variants("CIDEr-2015")
 
     pooling: Pooling = "mean"
     weights: Weights = "uniform"
