@@ -95,16 +95,16 @@ test-rust: ## Run the tests of the Rust crates
 
 # A crashed test process ends the run and its test is named. With restarts, the run could hang.
 PYTEST := pytest -n auto --max-worker-restart 0
-# SlipCover records the executed lines and hardly slows the tests down. coverage.py needs half as much time again
-# before Python 3.12.
-COVERAGE := build/coverage.json
-SLIPCOVER := $(BIN)/python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE)
+GATE := $(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
-	@mkdir -p build && rm -f $(COVERAGE)
-	$(SLIPCOVER) -m $(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
+	$(BIN)/$(GATE)
 
-coverage: $(VENV)/.native ## Print the share of lines that the last run of the gate's tests executed
+# Before Python 3.12, SlipCover slows the tests down by a quarter and coverage.py by a half, so `test` records nothing.
+COVERAGE := build/coverage.json
+coverage: $(VENV)/.native ## Print the share of lines of each package that the gate's tests execute (40 minutes)
+	@mkdir -p $(dir $(COVERAGE))
+	$(BIN)/python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE) -m $(GATE)
 	@$(BIN)/python -m scripts.coverage_figure $(COVERAGE)
 
 # Each process runs whole modules, so that the servers of a module start only once.
@@ -118,7 +118,6 @@ test-system: ## Run all system tests in an hour: servers, databases, browsers, J
 	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
 	@$(MAKE) --no-print-directory test-processes
 	@$(PARALLEL) test-training test-baselines test-distributed goldens
-	@$(MAKE) --no-print-directory coverage
 
 # The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
 # (2.9 GB to download).

@@ -1,6 +1,6 @@
 """Print the share of lines of each distribution that the gate's tests execute.
 
-Run `python -m scripts.coverage_figure build/coverage.json`. SlipCover writes the file during `make test`.
+`make coverage` runs the tests with SlipCover, which writes the file, and then this script.
 Lines that only child processes of the tests execute are not counted, so the shares are lower bounds.
 """
 
@@ -35,12 +35,12 @@ def compute_shares(coverage: dict[str, dict[str, dict[str, list[int]]]]) -> dict
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print one line per distribution, or a note if the tests were not run here."""
+    """Print one line per distribution, or a note if there is no such file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="SlipCover's JSON")
     path = parser.parse_args(arguments).file
     if not path.is_file():
-        sys.stdout.write(f"No coverage: {path} does not exist. Run `make test`.\n")
+        sys.stdout.write(f"No coverage: {path} does not exist. Run `make coverage`.\n")
         return
     shares = compute_shares(json.loads(path.read_text(encoding="utf-8")))
     sys.stdout.writelines(

@@ -25,6 +25,8 @@ settings.register_profile(
 settings.register_profile(
     "thorough", parent=settings.get_profile("capeval"), max_examples=100, derandomize=False
 )
+# For tests that other tests run.
+settings.register_profile("few", parent=settings.get_profile("capeval"), max_examples=3)
 settings.load_profile("capeval")
 
 # Variables that change the output of programs, or the server, user or token of their connections.

@@ -289,7 +289,7 @@ def test_metrics_may_read_captions_as_written() -> None:
 
 def test_invariances_are_tested_on_plugins(toys: Path) -> None:
     code = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    arguments = ("-q", "-n", "0", "-p", "no:cacheprovider", "-k", "Toy")
+    arguments = ("-q", "-n", "0", "-p", "no:cacheprovider", "-k", "Toy", "--hypothesis-profile", "few")
     done = capeval_process(toys, *arguments, "tests/properties/test_invariances.py", code=code)
     assert done.returncode == 0, done.stdout
     assert int(done.stdout.split(" passed")[0].split()[-1]) >= 9 * len(TOY_METRICS), done.stdout

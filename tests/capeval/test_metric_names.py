@@ -85,6 +85,10 @@ def test_two_names_of_one_metric() -> None:
 
 
 def test_unknown_names() -> None:
+    with pytest.raises(
+        OptionError, match=r"'Self-CIDEr' compares several captions .* 'capeval study diversity'"
+    ):
+        get_metric("Self-CIDEr")
     with pytest.raises(OptionError, match="unknown metric 'CIDErE'; did you mean 'CIDEr-D'"):
         get_metric("CIDErE")
 

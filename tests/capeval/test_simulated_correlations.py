@@ -1,6 +1,6 @@
 """Coverage of the intervals of correlations, and levels of their tests, in simulations.
 
-The conformance test measures the tables of `docs/explanation/significance.md`.
+The last test measures the tables of `docs/explanation/significance.md`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from tests.simulations.correlation import (
     print_table,
 )
 from tests.simulations.significance import rows_not_in_page, standard_error
+
+pytestmark = pytest.mark.conformance
 
 LEVEL = 0.05
 
@@ -45,7 +47,6 @@ def test_intervals_over_images_contain_the_coefficient_of_flickr8k() -> None:
     assert lowest >= 0.93 - 2 * standard_error(1 - LEVEL, trials), found
 
 
-@pytest.mark.conformance
 def test_the_tables_of_the_page() -> None:
     coverage = {systems: measure_system_coverage(systems, 1000) for systems in (5, 10, 17, 30)}
     print_table(coverage)

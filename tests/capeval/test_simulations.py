@@ -1,6 +1,6 @@
 """Levels of tests and coverage of intervals, simulated on COCO val2014.
 
-The conformance test measures the tables of `docs/explanation/significance.md`.
+The last test measures the tables of `docs/explanation/significance.md`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from tests.simulations.significance import (
     rows_not_in_page,
     standard_error,
 )
+
+pytestmark = pytest.mark.conformance
 
 LEVEL = 0.05
 SCORES = ("BLEU-4", "ROUGE-L", "CIDEr-D")
@@ -47,7 +49,6 @@ def test_intervals_contain_the_score_of_the_population(population: Population, i
     assert 0.93 - 2 * error <= min(shares.values()) <= max(shares.values()) <= 0.97 + 2 * error, shares
 
 
-@pytest.mark.conformance
 def test_the_tables_of_the_page() -> None:
     trials = 2000
     population = load_population(results=shared_data("systems_val2014") / "Mun-et-al-2017.json.gz")

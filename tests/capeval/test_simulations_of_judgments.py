@@ -1,6 +1,6 @@
 """Coverage of the intervals of human judgments, simulated.
 
-The conformance test measures the tables of `docs/explanation/significance.md`.
+The last test measures the tables of `docs/explanation/significance.md`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import pytest
 
 from tests.simulations.judgments import list_rows, measure_coverage, print_table
 from tests.simulations.significance import rows_not_in_page, standard_error
+
+pytestmark = pytest.mark.conformance
 
 # A share of few images has few possible values, so no interval contains the truth in exactly 95 % of samples.
 MOST = {30: 0.98}
@@ -32,7 +34,6 @@ def test_intervals_contain_the_true_rating_strength_and_alpha() -> None:
     check(measure_coverage("ratings", 30, 100), 30, 100)
 
 
-@pytest.mark.conformance
 @pytest.mark.parametrize(
     ("quantity", "sizes", "trials"), [("shares", (10, 30, 100, 1000), 2000), ("ratings", (10, 30, 100), 300)]
 )

@@ -27,7 +27,7 @@ _PACKAGES = {
     "spellchecker": "pyspellchecker",
     "storages": "django-storages",
 }
-# Optional packages that no extra installs.
+# Optional packages that no extra of capeval itself installs.
 _WITHOUT_EXTRA = {"pandas", "polars", "pyarrow", "torchmetrics"}
 # capeval's own distributions: the extra of capeval that installs them.
 _DISTRIBUTIONS = {"capeval": "", "capeval-decoding": "decoding", "capeval-server": "server"}
@@ -60,11 +60,11 @@ def install_command(package: str, extra: str = "") -> str:
         package: The name of the package, such as `pyjwt`.
         extra: The extra to name if several contain the package.
     """
+    if package in _WITHOUT_EXTRA:
+        return f"pip install {package}"
     wanted = f"capeval[{extra}]"
     found = sorted(_find_requirements(_normalize(package)), key=lambda each: (each != wanted, each))
-    if found:
-        return f'pip install "{found[0]}"'
-    return f"pip install {package}" if package in _WITHOUT_EXTRA else ""
+    return f'pip install "{found[0]}"' if found else ""
 
 
 def join_install_commands(commands: Iterable[str]) -> str:

@@ -272,9 +272,15 @@ def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
     )
 
 
+# Measures of a study, which users may look for among the metrics.
+_OF_SEVERAL_CAPTIONS = ("mbleu", "selfcider")
+
+
 def _describe_unknown(name: str) -> str:
     from difflib import get_close_matches
 
+    if METRICS.normalize(name).startswith(_OF_SEVERAL_CAPTIONS):
+        return f"{name!r} compares several captions of one image; run 'capeval study diversity'"
     names = {METRICS.normalize(each): each for each in METRICS}
     near = get_close_matches(METRICS.normalize(name), names, n=1)
     question = f"; did you mean {names[near[0]]!r}? Run" if near else "; run"

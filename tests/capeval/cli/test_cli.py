@@ -31,6 +31,7 @@ from capeval.metrics import METRICS
 from capeval.metrics.base import Resource
 from capeval.metrics.meteor import LANGUAGES
 from capeval.metrics.registry import get_metric
+from tests.forked_commands import run_capeval
 from tests.waiting import PATIENCE, wait_until
 
 REFERENCES = [
@@ -60,8 +61,7 @@ COMMANDS = (
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "capeval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, **options)
+    return run_capeval(*map(str, arguments), **options)
 
 
 def output(*arguments: str | Path, **options: Any) -> str:

@@ -42,7 +42,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     assert fresh.run(*create) == "closer: created as a draft; items: 2\n"
     assert fresh.run(*opened) == "closer: open\n"
     tokens = fresh.run(*invited).split()
-    work, manage = blocks("py")
+    _, work, manage = blocks("py")
     for token in tokens:
         names: dict[str, Any] = {"address": fresh.root, "invite": token}
         exec(work, names)

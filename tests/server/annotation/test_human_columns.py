@@ -89,6 +89,8 @@ def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
         "ratings-m3.csv",
         "human.csv",
         "differences.csv",
+        "judgments.csv",
+        "judgments.parquet",
         "manifest.json",
     }
     assert made.responses.count() == 36

@@ -85,7 +85,7 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     provenance = (folder.parent / "provenance.csv").read_text().splitlines()
     assert len(provenance) == 13
     assert provenance[0] == "response,image,worker,texts,received"
-    assert release_files.verify(release) == 6
+    assert release_files.verify(release) == 8
     card = (folder / "public" / "README.md").read_text()
     assert "The captions were written by 3 workers" in card
     assert "## Pay\n\nTO BE FILLED IN" in card
@@ -195,7 +195,7 @@ def test_an_answer_in_a_release_is_not_revised() -> None:
     release = release_files.freeze(None, campaign, "1.0")
     with pytest.raises(AssignmentError, match="part of a frozen release"):
         answer(held, "something else", revision=2)
-    assert release_files.verify(release) == 5
+    assert release_files.verify(release) == 7
 
 
 def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
@@ -210,7 +210,7 @@ def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
     write(join(campaign)[0], 7)
     second = release_files.freeze(None, campaign, "1.1")
     assert {path: path.read_bytes() for path in before} == before
-    assert release_files.verify(first) == release_files.verify(second) == 5
+    assert release_files.verify(first) == release_files.verify(second) == 7
     assert release_files.count_outdated_answers(second) == 0
     assert len(captions_of(first) - captions_of(second)) == 4
     assert not any("number 0" in caption for caption in captions_of(second))
@@ -285,4 +285,4 @@ def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -
     assert submission.state == "scored"
     versions = submission.results.values_list("reference_version__number", flat=True)
     assert set(versions) == {1, 2}
-    assert release_files.verify(release) == 6
+    assert release_files.verify(release) == 8

@@ -11,6 +11,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core import serializers
 from django.test import Client
+from pyarrow import parquet
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
@@ -53,7 +54,11 @@ def all_rows() -> str:
 
 def release_text(release: Any) -> str:
     folder = release_files.folder_of(release)
-    return "".join(path.read_text() for path in folder.parent.rglob("*") if path.is_file())
+    return "".join(map(file_text, filter(Path.is_file, folder.parent.rglob("*"))))
+
+
+def file_text(path: Path) -> str:
+    return str(parquet.read_table(path).to_pylist()) if path.suffix == ".parquet" else path.read_text()
 
 
 def member(campaign: Campaign, name: str) -> Participation:

@@ -478,9 +478,9 @@ def freeze(
         bool, Option(help="Remove invisible characters from captions, and record it in the manifest.")
     ] = False,
 ) -> None:
-    """Freeze the counted captions into a release, which never changes."""
+    """Freeze the counted captions or judgments into a release, which never changes."""
     set_up()
-    from capeval_server.annotation.releases import release_files
+    from capeval_server.annotation.releases import judgment_table, release_files
 
     made = release_files.freeze(
         None,
@@ -492,6 +492,8 @@ def freeze(
         without_invisible=without_invisible,
     )
     print(f"{slug} {name}: frozen; answers: {made.responses.count()}; files: {release_files.folder_of(made)}")
+    if missing := judgment_table.explain_missing_parquet():
+        print(f"capeval: warning: {missing}", file=sys.stderr)
 
 
 def verify(slug: Slug, name: Name) -> None:

@@ -16,7 +16,7 @@ from capeval.formats.io.sources import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KIND"]
+__all__ = ["KIND", "limit_size", "read_batches", "read_schema"]
 
 _Captions = TypeVar("_Captions", References, Candidates)
 
@@ -31,11 +31,11 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     except ImportError as error:
         raise make_missing_package_error("Parquet and Arrow files need", error) from None
     try:
-        schema = _read_schema(source.data)
+        schema = read_schema(source.data)
         fields: tuple[str, str] = find_columns(schema.names, options.columns)
         SplitFilter(schema.names, options)
         names = list(dict.fromkeys([*fields, *([SPLIT] if options.splits else [])]))
-        batches = list(_limit_size(_read_batches(source.data, names), names, options.limit))
+        batches = list(limit_size(read_batches(source.data, names), names, options.limit))
         selected = pa.schema([schema.field(name) for name in names])
         table = _native.ArrowTable(pa.Table.from_batches(batches, selected).__arrow_c_stream__())
     except (pa.ArrowException, OSError) as error:
@@ -48,8 +48,12 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     return kind.from_native(captions)
 
 
-def _limit_size(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of batches of at most `limit` bytes in total."""
+def limit_size(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of batches of at most `limit` bytes in total.
+
+    Raises:
+        FormatError: The batches are larger.
+    """
     size = 0
     for whole in batches:
         batch = whole.select(names)
@@ -60,7 +64,8 @@ def _limit_size(batches: Iterable[pa.RecordBatch], names: list[str], limit: int)
         yield batch
 
 
-def _read_schema(data: bytes) -> pa.Schema:
+def read_schema(data: bytes) -> pa.Schema:
+    """Return the schema of a Parquet or Arrow file."""
     import pyarrow as pa
 
     if data.startswith(_PARQUET):
@@ -71,7 +76,8 @@ def _read_schema(data: bytes) -> pa.Schema:
     return (pa.ipc.open_file(source) if data.startswith(_ARROW) else pa.ipc.open_stream(source)).schema
 
 
-def _read_batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
+def read_batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of some columns of a Parquet or Arrow file."""
     import pyarrow as pa
 
     source = pa.BufferReader(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,8 +13,9 @@ from capeval._internal.atomic_write import atomic_write
 from capeval._internal.csv_escape import escape_row, unescape_cell
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.io.rows import read_columns
+from capeval.formats.io.rows import column, read_columns
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
+from capeval.formats.judgments.judgment_tables import COUNTED, Rows, iterate_counted, read_judgments
 from capeval.formats.judgments.ratings import image_ids
 
 __all__ = [
@@ -256,8 +257,10 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
     r"""Read votes on the triplets of a plan.
 
     Args:
-        file: The path of a CSV file with one vote per row, or its bytes. Its columns are `triplet` (the
-            number) and `choice` (`left` or `right`); others, such as the annotator, are ignored.
+        file: The path of a file with one vote per row, or its bytes: CSV, or Parquet, which requires pyarrow.
+            Its columns are `triplet` (the number) and `choice` (`left` or `right`, or a caption of the pair:
+            `first` or `second`). Of a release's `judgments.csv`, the rows that count are read. Other columns,
+            such as the annotator, are ignored.
         plan: The plan.
         name: A name for bytes, for error messages.
         limit: The maximum size of the file in bytes, also after decompression.
@@ -285,8 +288,11 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
     """
     answers: list[list[int]] = [[] for _ in plan.triplets]
     with add_path_to_errors(file, name):
-        for line, (number, choice) in read_columns(file, ("triplet", "choice"), limit):
+        for line, (number, choice) in _read_votes(file, "triplet", limit):
             triplet = _parse_number(number, "triplet", range(len(answers)), line)
+            if choice in ("first", "second"):
+                answers[triplet].append(PAIR_CHOICES[choice])
+                continue
             left = _is_first(choice, ("left", "right"), line)
             answers[triplet].append(1 if left == (plan.triplets[triplet].on_the_left == "first") else -1)
     return tuple(map(tuple, answers))
@@ -298,8 +304,9 @@ def load_pair_votes(
     r"""Read votes on pairs, shown with their image and both captions.
 
     Args:
-        file: The path of a CSV file with one vote per row, or its bytes. Its columns are `pair` (the number)
-            and `choice` (`first`, `second` or `equal`); others, such as the annotator, are ignored.
+        file: The path of a file with one vote per row, or its bytes: CSV, or Parquet, which requires pyarrow.
+            Its columns are `pair` (the number) and `choice` (`first`, `second` or `equal`). Of a release's
+            `judgments.csv`, the rows that count are read. Other columns, such as the annotator, are ignored.
         pairs: The pairs of the plan.
         name: A name for bytes, for error messages.
         limit: The maximum size of the file in bytes, also after decompression.
@@ -323,13 +330,36 @@ def load_pair_votes(
     """
     answers: list[list[int]] = [[] for _ in pairs]
     with add_path_to_errors(file, name):
-        for line, (number, choice) in read_columns(file, ("pair", "choice"), limit):
+        for line, (number, choice) in _read_votes(file, "pair", limit):
             pair = _parse_number(number, "pair", range(len(answers)), line)
             if choice not in PAIR_CHOICES:
                 message = f"line {line}: 'choice' must be first, second or equal (got {choice!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
             answers[pair].append(PAIR_CHOICES[choice])
     return tuple(map(tuple, answers))
+
+
+def _read_votes(file: File, numbered: str, limit: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield line, number and choice of each vote; of a table of judgments, only those that count."""
+    header, rows = read_judgments(file, limit)
+    places = [column(header, name) for name in (numbered, "choice")]
+    if COUNTED in header:
+        rows = iterate_counted(rows, header.index(COUNTED))
+        if numbered == "pair":
+            rows = _require_pair_votes(rows, column(header, "triplet"))
+    yield from ((line, [row[place] for place in places]) for line, row in rows)
+
+
+def _require_pair_votes(rows: Rows, triplet: int) -> Iterator[tuple[int, list[str]]]:
+    """Reject votes on triplets: the answers to a triplet are one vote on its pair, not several."""
+    for line, row in rows:
+        if row[triplet]:
+            message = (
+                f"line {line} is a vote on a triplet, not on a pair; use 'load_votes'"
+                " (on the command line: no --pairwise)"
+            )
+            raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field="triplet", line=line)
+        yield line, row
 
 
 def _parse_number(text: str, name: str, known: range, line: int) -> int:

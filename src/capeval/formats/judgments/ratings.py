@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,17 @@ from capeval._internal.csv_escape import is_number, unescape_cell
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalWarning, CaptionError, FormatError, FormatErrorKind
-from capeval.formats.io.rows import column, make_line_error, read_table
+from capeval.formats.io.rows import column, make_line_error
 from capeval.formats.io.sources import LIMIT, File, add_path_to_errors
+from capeval.formats.judgments.judgment_tables import (
+    RatedRow,
+    Rows,
+    gather_ratings,
+    is_judgment_table,
+    read_judgments,
+)
 
-__all__ = ["Ratings", "image_ids", "load_ratings", "require_ratings"]
+__all__ = ["Ratings", "image_ids", "load_ratings", "pad_ratings", "require_ratings"]
 
 
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -62,8 +69,8 @@ class Ratings:
             )
 
 
-def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
-    """Read ratings from a table with one row per caption.
+def load_ratings(file: File, *, question: str = "", name: str = "", limit: int = LIMIT) -> Ratings:
+    """Read ratings from a table with one row per caption, or from a server's table of judgments.
 
     The file is CSV with commas or tabs as delimiters, and may be compressed with gzip. The header names the
     columns: `image_id`, `caption`, one or more that start with `rating` (one column per rater; an empty field
@@ -71,13 +78,20 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     them are integers in canonical form. Apostrophes that protect text against formula injection are removed.
     Files of early versions also have them before negative ratings, which are read as numbers, with a warning.
 
+    `judgments.csv` and `judgments.parquet` of a server's release have one row per answer. The ratings are the
+    answers to one question that the release counts.
+
     Args:
         file: The path of the file, or its bytes.
+        question: The question in a table of judgments, such as `M3`; empty for the only one. Other files
+            contain a single question.
         name: A name for bytes, for error messages.
         limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is invalid; the error names the line.
+        FormatError: The file is invalid, with the line of the problem; or a table of judgments has no such
+            question.
+        DependencyError: Parquet requires pyarrow, which is not installed.
         OSError: The file can't be read.
 
     Example:
@@ -97,23 +111,19 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     images, captions, systems, values = [], [], [], []
     escaped: list[int] = []
     with add_path_to_errors(file, name):
-        header, rows = read_table(file, limit)
-        image_id, caption = column(header, "image_id"), column(header, "caption")
-        raters = [place for place, title in enumerate(header) if title.startswith("rating")]
-        # If there is none, the error names the column `rating`.
-        raters = raters or [column(header, "rating")]
-        system = header.index("system") if "system" in header else None
-        for line, row in rows:
-            images.append(unescape_cell(row[image_id]))
-            captions.append(unescape_cell(row[caption]))
-            given = [row[place] for place in raters]
+        header, rows = read_judgments(file, limit)
+        is_table = is_judgment_table(header)
+        rated = gather_ratings(header, rows, question) if is_table else _iterate_rated(header, rows)
+        for line, image, caption, system, given in rated:
+            images.append(image)
+            captions.append(caption)
             escaped += [line for text in given if _is_escaped(text)]
             values.append([_parse_rating(text, line) for text in given])
             if np.isnan(values[-1]).all():
                 raise make_line_error(line, "a rating", "none")
             if system is not None:
-                systems.append(unescape_cell(row[system]))
-                if not row[system]:
+                systems.append(system)
+                if not system:
                     raise make_line_error(line, "a system", "none")
         require_ratings(images)
     if escaped:
@@ -121,9 +131,34 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
     return Ratings(
         image_ids=image_ids(images),
         captions=tuple(captions),
-        values=np.array(values, dtype=np.float64),
+        values=pad_ratings(values),
         systems=tuple(systems),
     )
+
+
+def pad_ratings(rows: Sequence[Sequence[float]]) -> FloatArray:
+    """Return rows of equal length, padded with NaN for missing ratings.
+
+    Example:
+        >>> from capeval.formats.judgments.ratings import pad_ratings
+        >>> pad_ratings([[5.0, 4.0], [3.0]]).tolist()
+        [[5.0, 4.0], [3.0, nan]]
+    """
+    most = max(map(len, rows))
+    return np.array([[*row, *[np.nan] * (most - len(row))] for row in rows], dtype=np.float64)
+
+
+def _iterate_rated(header: Sequence[str], rows: Rows) -> Iterator[RatedRow]:
+    """Yield line, image id, caption, system and ratings of each caption, as text."""
+    image_id, caption = column(header, "image_id"), column(header, "caption")
+    raters = [place for place, title in enumerate(header) if title.startswith("rating")]
+    # If there is none, the error names the column `rating`.
+    raters = raters or [column(header, "rating")]
+    system = header.index("system") if "system" in header else None
+    for line, row in rows:
+        writer = None if system is None else unescape_cell(row[system])
+        given = [row[place] for place in raters]
+        yield line, unescape_cell(row[image_id]), unescape_cell(row[caption]), writer, given
 
 
 def _is_escaped(text: str) -> bool:

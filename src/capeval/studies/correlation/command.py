@@ -34,7 +34,8 @@ def run(
     ratings: Annotated[
         Path,
         Argument(
-            help="CSV with image_id, caption, rating... and optionally system; with RESULTS, human.csv."
+            help="CSV with image_id, caption, rating... and optionally system; a release's judgments.csv;"
+            " with RESULTS, human.csv."
         ),
     ],
     results: Annotated[
@@ -43,6 +44,10 @@ def run(
     flickr8k: Annotated[
         bool, Option(help="Read the files of Flickr8K, with ratings by experts or CrowdFlower.")
     ] = False,
+    question: Annotated[
+        str,
+        Option(help="Question of a judgments.csv with several, such as P or R.", show_default="the only one"),
+    ] = "",
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     *,
@@ -65,6 +70,8 @@ def run(
 
     names = metric_names(metrics)
     ready = prepare_metrics(names, spice_longest)
+    if question and (flickr8k or results):
+        raise OptionError("'--question' can't be combined with '--flickr8k' or RESULTS")
     if results:
         if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
@@ -76,7 +83,8 @@ def run(
         if flickr8k:
             captions, rated = load_flickr8k(ratings, references)
         else:
-            captions, rated = CaptionReader(reading).references(references), load_ratings(ratings)
+            captions = CaptionReader(reading).references(references)
+            rated = load_ratings(ratings, question=question)
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, options)
         study = study_correlation(scored, options, progress=steps.next)

@@ -25,7 +25,8 @@ def run(
         list[str],
         Argument(
             metavar="QUESTION=FILE...",
-            help="M1 to M5, P, R or THumB, and a CSV with image_id, caption, rating_1..., system.",
+            help="M1 to M5, P, R or THumB, and a CSV with image_id, caption, rating_1..., system; or a"
+            " release's judgments.csv.",
         ),
     ],
     release: Annotated[str, Option(help="Release name of these judgments, for human.csv.")] = "",
@@ -46,7 +47,8 @@ def run(
     from capeval.studies.judging.report import report
 
     columns = [
-        judge(load_ratings(path), question, options) for question, path in _parse_files(ratings).items()
+        judge(load_ratings(path, question=question), question, options)
+        for question, path in _parse_files(ratings).items()
     ]
     values = {
         column.question.name: {name: row.interval.score for name, row in column.rows.items()}

@@ -29,7 +29,8 @@ def run(
     votes: Annotated[
         Path,
         Argument(
-            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal)."
+            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal);"
+            " or a release's judgments.csv."
         ),
     ],
     pairwise: Annotated[bool, Option(help="Read votes on pairs, by people who saw the image.")] = False,

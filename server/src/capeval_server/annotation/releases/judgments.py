@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-import numpy as np
-
-from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan
-from capeval.formats.judgments.ratings import Ratings
+from capeval.formats.judgments.ratings import Ratings, pad_ratings
 from capeval.studies.judging import HumanColumn, JudgingOptions, human_scores, judge
 from capeval.studies.judging.wins import get_row_name, judge_wins
 from capeval.studies.votes import PlanVotes
@@ -22,7 +19,13 @@ from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.task_types import TASKS, PairVotes, RatingResult, task_named
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["CountedJudgments", "judgment_kinds"]
+__all__ = [
+    "CountedJudgments",
+    "get_image_id",
+    "judgment_kinds",
+    "list_judged_items",
+    "number_pairs",
+]
 
 _NO_SYSTEM = "unknown"
 
@@ -30,6 +33,19 @@ _NO_SYSTEM = "unknown"
 def judgment_kinds() -> list[str]:
     """Return the names of the task types with answers that judge captions."""
     return [name for name, task in TASKS.items() if task.result.judges_systems]
+
+
+def list_judged_items(campaign: Campaign) -> list[Item]:
+    """Return the items other than checks, in numeric order if their keys are numbers."""
+    items = campaign.items.filter(is_check=False).select_related("image")
+    return sorted(items, key=lambda item: _sort_key(item.key))
+
+
+def number_pairs(items: Iterable[Item]) -> dict[int, int]:
+    """Return the number in the plan of each item's pair, by the primary key of the item."""
+    groups = {item.pk: _get_group(item) for item in items}
+    numbers = {group: number for number, group in enumerate(sorted(set(groups.values()), key=_sort_key))}
+    return {item: numbers[group] for item, group in groups.items()}
 
 
 class CountedJudgments:
@@ -54,8 +70,7 @@ class CountedJudgments:
             kinds = ", ".join(judgment_kinds())
             raise CampaignError(f"the task type must be one of {kinds} (got {campaign.kind!r})")
         self._campaign = campaign
-        items = campaign.items.filter(is_check=False).select_related("image")
-        self.items = sorted(items, key=lambda item: _sort_key(item.key))
+        self.items = list_judged_items(campaign)
         rows = Response.objects.filter(
             item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
         )
@@ -69,10 +84,8 @@ class CountedJudgments:
             raise CampaignError(f"the campaign {campaign.slug} has no counted answers yet")
 
     @cached_property
-    def _pair_numbers(self) -> dict[str, int]:
-        """The number of each pair in the plan, by the group of its items."""
-        groups = sorted({_get_group(item) for item in self.items}, key=_sort_key)
-        return {group: number for number, group in enumerate(groups)}
+    def _pair_numbers(self) -> dict[int, int]:
+        return number_pairs(self.items)
 
     @cached_property
     def plan(self) -> Plan:
@@ -100,7 +113,7 @@ class CountedJudgments:
 
     def pair_of(self, item: Item) -> int:
         """Return the number in the plan of an item's pair."""
-        return self._pair_numbers[_get_group(item)]
+        return self._pair_numbers[item.pk]
 
     def ratings(self) -> dict[str, Ratings]:
         """Return the answers of a rating campaign by question; empty for other campaigns."""
@@ -110,9 +123,9 @@ class CountedJudgments:
         items = [item for item in self.items if item.pk in self.counted]
         return {
             rated.question.name: Ratings(
-                image_ids=tuple(_get_image_id(item) for item in items),
+                image_ids=tuple(get_image_id(item) for item in items),
                 captions=tuple(item.payload[caption] for item in items),
-                values=_pad_rows(
+                values=pad_ratings(
                     [[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]
                 ),
                 systems=tuple(item.payload["system"] for item in items),
@@ -184,7 +197,7 @@ def _get_group(item: Item) -> str:
     return item.group or item.key
 
 
-def _get_image_id(item: Item) -> str:
+def get_image_id(item: Item) -> str:
     """Return the id of the judged image; without one in the item, the name of the campaign's image."""
     return item.payload.get("image_id") or (item.image.name if item.image else _get_group(item))
 
@@ -200,16 +213,10 @@ def _get_systems(item: Item) -> tuple[str, ...]:
 def _build_pair(item: Item) -> Pair:
     payload = item.payload
     return Pair(
-        image=_get_image_id(item),
+        image=get_image_id(item),
         kind=item.category or "unknown",
         first=payload["first"],
         second=payload["second"],
         first_by=payload.get("first_by", _NO_SYSTEM),
         second_by=payload.get("second_by", _NO_SYSTEM),
     )
-
-
-def _pad_rows(rows: Sequence[Sequence[float]]) -> FloatArray:
-    """Return rows of equal length, padded with NaN for missing answers."""
-    most = max(map(len, rows))
-    return np.array([[*row, *[np.nan] * (most - len(row))] for row in rows])

@@ -26,7 +26,8 @@ from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.core.slots import find_ended_items, select_countable
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response, ReviewRequest
 from capeval_server.annotation.releases.dataset_metadata import describe_dataset, describe_images
-from capeval_server.annotation.releases.result_files import write_results
+from capeval_server.annotation.releases.judgment_table import write_judgments
+from capeval_server.annotation.releases.result_files import write_choices, write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.invisible_characters import (
     describe_invisible,
@@ -116,6 +117,7 @@ def freeze(
                 target = _freeze_judgments(now, name, place, leave_out=leave_out)
             else:
                 target = _freeze_captions(now, rows, name, place, plans, seed)
+            _add_judgments(now, rows, target)
             made = _record_release(user, now, rows, target, seed)
     # Raised after the transaction, so that the review requests are kept.
     if refused:
@@ -149,6 +151,19 @@ def _record_release(
     what = f"froze the release {made.name} of the campaign {campaign.slug} ({len(rows)} answers)"
     record(user, campaign.challenge, what)
     return made
+
+
+def _add_judgments(campaign: Campaign, rows: list[Response], target: Path) -> None:
+    """Write the table of all judgments, and add its files to the manifest."""
+    manifest = read_json(target / "manifest.json")
+    paths = write_judgments(campaign, {row.pk for row in rows}, target)
+    manifest["files"] |= {path.name: _describe_file(path) for path in paths}
+    write_json(manifest, target / "manifest.json")
+
+
+def _describe_file(path: Path) -> dict[str, str | int]:
+    data = path.read_bytes()
+    return {"sha256": _compute_sha256(data), "bytes": len(data)}
 
 
 def _get_caption(row: Response) -> str:
@@ -275,13 +290,9 @@ def _freeze_judgments(campaign: Campaign, name: str, place: str, *, leave_out: b
     """Write the files of `write_results` and their manifest, and return the folder."""
     target = _get_root() / place / name
     label = f"{campaign.slug} {name}"
-    checksums = {}
     paths = write_results(campaign, target, release=label, complete_only=leave_out)
     if get_options(campaign).next_pairs:
-        paths.append(_write_choices(campaign, target / "next_pairs.json"))
-    for path in paths:
-        data = path.read_bytes()
-        checksums[path.name] = {"sha256": _compute_sha256(data), "bytes": len(data)}
+        paths.append(write_choices(campaign, target / "next_pairs.json"))
     options, over = get_options(campaign), find_ended_items(campaign)
     manifest = {
         "description": campaign.title,
@@ -293,22 +304,10 @@ def _freeze_judgments(campaign: Campaign, name: str, place: str, *, leave_out: b
         "confidence_votes": options.confidence_votes,
         "ended": {"items_decided": over.decided, "pairs_confident": over.pairs},
         "next_pairs": options.next_pairs,
-        "files": checksums,
+        "files": {path.name: _describe_file(path) for path in paths},
     }
     write_json(manifest, target / "manifest.json")
     return target
-
-
-def _write_choices(campaign: Campaign, path: Path) -> Path:
-    """Write all choices of adaptive sampling, with the data that determine them."""
-    names = ("number", "seed", "last_response", "left_out", "systems", "wins", "pairs")
-    choices = campaign.next_pairs.order_by("number")
-    rows = [
-        {"time": choice.time.isoformat(), **{name: getattr(choice, name) for name in names}}
-        for choice in choices
-    ]
-    write_json({"floor": get_options(campaign).next_pairs_floor, "choices": rows}, path)
-    return path
 
 
 def _build_provenance(rows: list[Response]) -> bytes:

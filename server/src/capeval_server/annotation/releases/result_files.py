@@ -6,8 +6,6 @@ answers are omitted.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,15 +13,17 @@ from typing import Any
 import numpy as np
 
 from capeval.errors import OptionError
+from capeval.formats.io.json import write_json
 from capeval.formats.judgments.human_scores import write_human_scores
 from capeval.formats.judgments.plans import Plan, get_plan_paths, write_plan
 from capeval.formats.judgments.ratings import Ratings
 from capeval.toolkit import atomic_write, escape_row
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.task_types import TASKS, PairVotes
 
-__all__ = ["plan_items", "write_results"]
+__all__ = ["plan_items", "write_choices", "write_csv", "write_results"]
 
 
 def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
@@ -82,7 +82,7 @@ def _write_ratings(judged: CountedJudgments, folder: Path) -> list[Path]:
     paths = []
     for question, ratings in judged.ratings().items():
         paths.append(folder / f"ratings-{question.lower()}.csv")
-        _write(paths[-1], *_build_rating_rows(ratings))
+        write_csv(paths[-1], *_build_rating_rows(ratings))
     return paths
 
 
@@ -98,7 +98,7 @@ def _write_votes(judged: CountedJudgments, folder: Path) -> list[Path]:
         for number, item in enumerate(judged.items)
         for response in judged.counted.get(item.pk, [])
     ]
-    _write(folder / votes.file, (votes.numbered, "choice", *_VOTE_COLUMNS), rows)
+    write_csv(folder / votes.file, (votes.numbered, "choice", *_VOTE_COLUMNS), rows)
     if not plan.triplets:
         triplets_path.unlink()
     return [path for path in (pairs_path, triplets_path, folder / votes.file) if path.exists()]
@@ -127,10 +127,39 @@ def _build_rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[ob
     return ("image_id", "caption", *raters, "system"), rows
 
 
-def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(map(escape_row, rows))
+def write_choices(campaign: Campaign, path: Path) -> Path:
+    """Write all choices of adaptive sampling, with the data that determine them.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: The file can't be written.
+    """
+    names = ("number", "seed", "last_response", "left_out", "systems", "wins", "pairs")
+    choices = campaign.next_pairs.order_by("number")
+    rows = [
+        {"time": choice.time.isoformat(), **{name: getattr(choice, name) for name in names}}
+        for choice in choices
+    ]
+    write_json({"floor": get_options(campaign).next_pairs_floor, "choices": rows}, path)
+    return path
+
+
+def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as CSV, with text escaped against spreadsheet formulas.
+
+    Missing cells (None) are empty.
+
+    Raises:
+        OSError: The file can't be written.
+    """
+    lines = [",".join(names), *(",".join(map(_format_cell, escape_row(row))) for row in rows)]
     with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _format_cell(cell: object) -> str:
+    text = "" if cell is None else str(cell)
+    # Before Python 3.13, csv does not quote a carriage return if lines end with a line feed.
+    return '"{}"'.format(text.replace('"', '""')) if any(each in text for each in ',"\r\n') else text

@@ -288,8 +288,12 @@ class RatingTask(_CaptionTask):
     texts = ("rating-thumb",)
     result = RatingResult(
         (
-            RatedQuestion(question=QUESTIONS["P"], number=lambda answer: float(answer["precision"])),
-            RatedQuestion(question=QUESTIONS["R"], number=lambda answer: float(answer["recall"])),
+            RatedQuestion(
+                question=QUESTIONS["P"], part="precision", number=lambda answer: float(answer["precision"])
+            ),
+            RatedQuestion(
+                question=QUESTIONS["R"], part="recall", number=lambda answer: float(answer["recall"])
+            ),
             RatedQuestion(question=QUESTIONS["THumB"], number=_compute_thumb),
         )
     )

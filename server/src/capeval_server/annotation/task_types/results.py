@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from capeval.studies.judging import Question
 
-__all__ = ["CaptionResult", "RatedQuestion", "RatingResult", "TaskResult"]
+__all__ = ["CaptionResult", "JudgedQuestion", "RatedQuestion", "RatingResult", "TaskResult"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedQuestion:
+    """An answer to one question, as a row of a release's `judgments.csv`.
+
+    Attributes:
+        question: Name of the question.
+        choice: The stored choice; None if the value is computed from several choices.
+        value: The number that studies use; None if the choice has none.
+    """
+
+    question: str
+    choice: str | None
+    value: float | None
 
 
 class TaskResult:
@@ -31,11 +46,33 @@ class TaskResult:
         """The stored choices that count as yes; empty if the result is not a share."""
         return ()
 
+    def split_answer(self, task: str, answer: Mapping[str, str]) -> Iterator[JudgedQuestion]:
+        """Yield each question of a stored answer.
+
+        Args:
+            task: Name of the task type, which is the name of a question that has no other name.
+            answer: The stored answer.
+        """
+        for part, choice in answer.items():
+            question = task if len(answer) == 1 else part
+            yield JudgedQuestion(question=question, choice=choice, value=self.parse_choice(choice))
+
+    def parse_choice(self, choice: str) -> float | None:
+        """Return the number of a choice; None if it has none."""
+        try:
+            return float(choice)
+        except ValueError:
+            return None
+
 
 class CaptionResult(TaskResult):
     """Captions of images, from the part `written` of each answer."""
 
     judges_systems = False
+
+    def split_answer(self, task: str, answer: Mapping[str, str]) -> Iterator[JudgedQuestion]:  # noqa: ARG002
+        """Yield one question without a choice: its answer is the caption."""
+        yield JudgedQuestion(question=task, choice=None, value=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +82,15 @@ class RatedQuestion:
     Attributes:
         question: The question: its name, the meaning of its values, and its valid numbers.
         number: Returns the number of a stored answer.
+        part: The only part of the answer that determines the number; empty if there are several, or if the
+            answer has only one.
         yes: The stored choices that count as yes; empty if values are means.
         shown_with: Another question that must have a column for this one to be shown; empty for none.
     """
 
     question: Question
     number: Callable[[Mapping[str, str]], float]
+    part: str = ""
     yes: tuple[str, ...] = ()
     shown_with: str = ""
 
@@ -95,3 +135,17 @@ class RatingResult(TaskResult):
     def yes(self) -> tuple[str, ...]:
         """The choices that count as yes, if there is one question."""
         return self.rated[0].yes if len(self.rated) == 1 else ()
+
+    def split_answer(self, task: str, answer: Mapping[str, str]) -> Iterator[JudgedQuestion]:
+        """Yield each rated question of a stored answer, and the parts that are no question of their own."""
+        (only, *others) = answer
+        rated_parts = set()
+        for rated in self.rated:
+            part = rated.part if others else only
+            rated_parts.add(part)
+            yield JudgedQuestion(
+                question=rated.question.name, choice=answer.get(part), value=rated.number(answer)
+            )
+        for part, judged in zip(answer, super().split_answer(task, answer), strict=True):
+            if part not in rated_parts:
+                yield judged

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from capeval.formats.judgments.plans import Pair, Plan, Triplet
+from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan, Triplet
 from capeval.studies.judging import Question
 from capeval.studies.judging.wins import STRENGTH, WINS
 from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
@@ -38,6 +38,10 @@ class PairVotes(TaskResult):
     def yes(self) -> tuple[str, ...]:
         """The first caption of a pair."""
         return (_FIRST,)
+
+    def parse_choice(self, choice: str) -> float:
+        """Return 1 for the first caption, -1 for the second, and 0 for neither."""
+        return float(PAIR_CHOICES[choice])
 
     def plan_items(self, plan: Plan, image: str) -> Iterator[dict[str, Any]]:
         """Yield the items that ask the questions of a plan, as lines of a campaign's file.

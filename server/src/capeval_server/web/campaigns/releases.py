@@ -16,6 +16,7 @@ from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
 from capeval_server.annotation.releases.challenge_files import write_challenge
+from capeval_server.annotation.releases.judgment_table import explain_missing_parquet
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
@@ -56,6 +57,8 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             add_success_message(
                 request, f"Froze the release {made.name} with {made.responses.count():,} answers."
             )
+            if missing := explain_missing_parquet():
+                messages.warning(request, missing)
             return redirect("campaign_releases", campaign.slug)
     found = [
         {
