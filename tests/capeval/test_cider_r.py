@@ -27,7 +27,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     Path("results.json").write_text(json.dumps(CANDIDATES))
     found = json.loads(output("score", "references.json", "results.json", "-m", "cider-r", "-f", "json"))
     assert found["metrics"] == {"CIDEr-R": pytest.approx(3.845556180981584, rel=1e-12)}
-    assert found["signatures"]["CIDEr-R"].startswith("CIDEr-R|n=4|order=None|")
+    assert found["signatures"]["CIDEr-R"]["options"] == ["n=4", "order=None"]
 
 
 def test_scores_of_the_published_code() -> None:
