@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from capeval import Cider2015, CiderD, DocumentFrequencies, References, Tokenizer
 from capeval.metrics import Metric
-from capeval.metrics.cider import CiderMetric
+from capeval.metrics.cider_base import CiderMetric
 from tests.twins.scoring import Scored, means
 from tests.twins.text import Ngram, ngrams, words
 

@@ -18,7 +18,7 @@ def repetition_penalty(candidate: str, reference: str) -> float:
     penalties = [
         1 / (1 + abs(count - others[word])) if word in others else 1 / count for word, count in counts.items()
     ]
-    return math.prod(penalty ** (1 / len(penalties)) for penalty in penalties)
+    return math.prod(math.pow(penalty, 1 / len(penalties)) for penalty in penalties)
 
 
 def length_penalty(candidate: str, reference: str) -> float:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from capeval import _native
 from capeval.data.scores import FloatArray
 from capeval.metrics.base import Kernel
-from capeval.metrics.cider import CiderMetric, list_variants
+from capeval.metrics.cider_base import CiderMetric, list_variants
 from capeval.metrics.registry import register
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer
 
@@ -142,7 +142,7 @@ class _EachReference:
         words = [_split_words(text) for text in texts]
         logarithms = np.array(
             [
-                _compare_repetition(*words[row], self._repeated[other])
+                _compare_repetition(words[row], self._repeated[other])
                 for row, other in zip(rows.tolist(), others.tolist(), strict=True)
             ]
         )
@@ -172,7 +172,7 @@ def _measure_lengths(texts: Sequence[str]) -> FloatArray:
 
 
 def _compare_repetition(
-    words: Set[str], repeated: Mapping[str, int], repeated_in_reference: Mapping[str, int]
+    candidate: tuple[Set[str], Mapping[str, int]], repeated_in_reference: Mapping[str, int]
 ) -> float:
     """Return minus the logarithm of the repetition penalty of a candidate.
 
@@ -182,10 +182,10 @@ def _compare_repetition(
     published code divides by 0.
 
     Args:
-        words: The different words of the candidate.
-        repeated: The counts of those that the candidate repeats.
+        candidate: The different words of the candidate, and the counts of those that it repeats.
         repeated_in_reference: The counts of the words that the reference repeats.
     """
+    words, repeated = candidate
     if not repeated and not repeated_in_reference:
         return 0.0
     differences = [abs(count - repeated_in_reference.get(word, 1)) for word, count in repeated.items()]
