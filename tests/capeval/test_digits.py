@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import capeval
-from capeval import Bleu, Cider2015, CiderD, Meteor, RougeL, _native, evaluate
+from capeval import Bleu, Cider2015, CiderD, CiderR, Meteor, RougeL, _native, evaluate
 from capeval.data.scores import FloatArray
 from capeval.metrics import Metric
 
@@ -76,6 +76,7 @@ def test_special_values() -> None:
         (CiderD(), {"CIDEr-D": "0x1.a33ed6f3895eap+0"}),
         (Cider2015(), {"CIDEr-2015": "0x1.88916b1523a2bp-3"}),
         (Cider2015(weights="exponential"), {"CIDEr-2015": "0x1.3eb0cf7653415p-5"}),
+        (CiderR(), {"CIDEr-R": "0x1.b0eb8b5cfdbd5p+0"}),
         (Meteor(), {"METEOR": "0x1.51f3ffe091400p-2"}),
     ],
 )

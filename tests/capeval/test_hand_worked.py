@@ -8,6 +8,7 @@ from capeval import (
     Bleu,
     Cider2015,
     CiderD,
+    CiderR,
     DocumentFrequencies,
     References,
     RougeL,
@@ -179,6 +180,20 @@ def test_cider_variants_of_the_appendix(score: Score) -> None:
     assert first(Cider2015(n=2)) == pytest.approx(1 / 2 / 2)
     e = math.e
     assert first(Cider2015(weights="exponential")) == pytest.approx(1 / 2 / (1 + e + e**2 + e**3))
+
+
+@BOTH
+def test_cider_r_penalizes_repetition_and_relative_length(score: Score) -> None:
+    # Equal weights; the counts are 1, 3 and 1 against 1, 1 and 0. "dog", one of three words, occurs twice too
+    # often. The lengths are 5 and 2.
+    metric = CiderR(frequencies="uniform", order=1)
+    penalty = (1 / 3) ** (0.8 / 3) * math.exp(-((3 / 2) ** 2)) ** 0.2
+    found = one(score, metric, "a dog dog dog runs", ["a dog"])
+    assert found == pytest.approx(10 * (1 + 1) / math.sqrt(11 * 2) * penalty)
+    # Words that only the reference repeats have a penalty too: one of two words. The lengths are 2 and 4.
+    penalty = (1 / 3) ** (0.8 / 2) * math.exp(-((2 / 4) ** 2)) ** 0.2
+    found = one(score, metric, "a dog", ["a dog dog dog"])
+    assert found == pytest.approx(10 * (1 + 3) / math.sqrt(2 * 10) * penalty)
 
 
 @BOTH

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from capeval import Cider2015, CiderD, DocumentFrequencies, References, Tokenizer
 from capeval.metrics import Metric
+from capeval.metrics.cider_base import CiderMetric
 from tests.twins.scoring import Scored, means
 from tests.twins.text import Ngram, ngrams, words
 
@@ -122,7 +123,7 @@ def combined(similarities: Sequence[float], order: int | None, weights: str = "u
     return sum(f * s for f, s in zip(factors, similarities, strict=True)) / sum(factors)
 
 
-def _weights(metric: CiderD | Cider2015, references: Sequence[Sequence[str]], stem: Stem) -> Weights:
+def weights_of(metric: CiderMetric, references: Sequence[Sequence[str]], stem: Stem) -> Weights:
     if metric.frequencies == "uniform":
         return Weights(None)
     if metric.frequencies == "references":
@@ -132,7 +133,7 @@ def _weights(metric: CiderD | Cider2015, references: Sequence[Sequence[str]], st
 
 def _cider_d(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
     assert isinstance(metric, CiderD)
-    weights = _weights(metric, references, as_is)
+    weights = weights_of(metric, references, as_is)
     rows = [
         cider_d(c, r, weights, n=metric.n, sigma=metric.sigma, form=metric.form)
         for c, r in zip(candidates, references, strict=True)
@@ -147,7 +148,7 @@ def _stem(word: str) -> str:
 def _cider(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequence[str]) -> Scored:
     assert isinstance(metric, Cider2015)
     stem = _stem if metric.stem else as_is
-    weights = _weights(metric, references, stem)
+    weights = weights_of(metric, references, stem)
     rows = [
         cider(c, r, weights, n=metric.n, pooling=metric.pooling, stem=stem)
         for c, r in zip(candidates, references, strict=True)
@@ -155,13 +156,13 @@ def _cider(metric: Metric, references: Sequence[Sequence[str]], candidates: Sequ
     return means([[combined(row, metric.order, metric.weights)] for row in rows])
 
 
-def _other_corpus() -> DocumentFrequencies:
+def other_corpus() -> DocumentFrequencies:
     corpus = {0: ["a dog runs", "the dog"], 1: ["a dog runs", "a a café"], 2: ["the dogs on the 25\u00a01/2"]}
     return DocumentFrequencies.of(References(corpus), tokenizer=Tokenizer(kind="none"))
 
 
 def _cases() -> Iterator[Metric]:
-    for frequencies in ("references", "uniform", _other_corpus()):
+    for frequencies in ("references", "uniform", other_corpus()):
         for form in ("code", "paper"):
             yield CiderD(form=form, frequencies=frequencies)
         yield Cider2015(frequencies=frequencies, stem=False)

@@ -16,7 +16,7 @@ from capeval.data.captions import References
 from capeval.data.scores import FloatArray
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
-from capeval.metrics.cider import Source
+from capeval.metrics.cider_base import Source
 from capeval.resources import DocumentFrequencies
 from capeval.tokenizers import Tokenizer
 

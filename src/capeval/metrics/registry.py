@@ -30,6 +30,8 @@ __all__ = [
 
 # The excluded characters separate metrics and their options.
 _NAME = re.compile(r"[^\s,()]+")
+# The similarity of names that are suggested, as in `difflib.get_close_matches`.
+_SIMILAR = 0.6
 _Class = TypeVar("_Class", bound=type[Metric])
 _MakeMetric = Callable[[], Metric]
 
@@ -277,13 +279,18 @@ _OF_SEVERAL_CAPTIONS = ("mbleu", "selfcider")
 
 
 def _describe_unknown(name: str) -> str:
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
     if METRICS.normalize(name).startswith(_OF_SEVERAL_CAPTIONS):
         return f"{name!r} compares several captions of one image; run 'capeval study diversity'"
-    names = {METRICS.normalize(each): each for each in METRICS}
-    near = get_close_matches(METRICS.normalize(name), names, n=1)
-    question = f"; did you mean {names[near[0]]!r}? Run" if near else "; run"
+    matcher = SequenceMatcher(b=METRICS.normalize(name))
+    similarities = {}
+    for each in METRICS:
+        matcher.set_seq1(METRICS.normalize(each))
+        similarities[each] = matcher.ratio()
+    # The first of equally similar names: "CIDErE" is CIDEr-D rather than CIDEr-R.
+    near = max(similarities, key=similarities.__getitem__)
+    question = f"; did you mean {near!r}? Run" if similarities[near] >= _SIMILAR else "; run"
     return f"unknown metric {name!r}{question} 'capeval metrics' for the list"
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from capeval.compat.frequency_pairs import FrequencyPairs
 from capeval.metrics import cider
 from capeval.metrics.base import Metric
-from capeval.metrics.cider import Source
+from capeval.metrics.cider_base import Source
 
 __all__ = ["CiderScorer"]
 
