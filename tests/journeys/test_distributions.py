@@ -32,6 +32,7 @@ SCORES = {
 }
 SPICE = 0.7746031746031745
 INSTALL = 'pip install "capeval[meteor]"'
+METRICS = ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"]
 LEFT_OUT = f"METEOR is left out, because its data is not installed; to add it, run {INSTALL}"
 # The first command of the README.
 README = """\
@@ -149,7 +150,8 @@ def test_the_server_alone_hosts_a_challenge(tmp_path: Path) -> None:
     user.run("capeval server migrate")
     user.run("capeval server example small challenge")
     imported = user.run("capeval server import challenge/challenge.toml")
-    assert imported.stderr.splitlines()[0] == f"capeval: warning: {LEFT_OUT}"
+    again = f"{LEFT_OUT}, then import the challenge with metrics = {json.dumps(METRICS)}"
+    assert imported.stderr.splitlines()[0] == f"capeval: warning: {again}"
     user.run("capeval server worker --until-empty")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
