@@ -100,9 +100,9 @@ test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, com
 	@sh scripts/install_packages.sh chromium
 	$(BIN)/$(GATE)
 
-# Before Python 3.12, SlipCover slows the tests down by a quarter and coverage.py by a half, so `test` records nothing.
+# Before Python 3.12, SlipCover slows the tests down by a quarter and coverage.py by more than a half, so `test` records nothing.
 COVERAGE := build/coverage.json
-coverage: $(VENV)/.native ## Print the share of lines of each package that the gate's tests execute (40 minutes)
+coverage: $(VENV)/.native ## Print the share of lines of each package that the gate's tests execute
 	@mkdir -p $(dir $(COVERAGE))
 	$(BIN)/python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE) -m $(GATE)
 	@$(BIN)/python -m scripts.coverage_figure $(COVERAGE)

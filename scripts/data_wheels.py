@@ -13,21 +13,18 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import capeval
 from capeval.resources.compiled_files import read_fingerprint
-from capeval.resources.installed_files import find_installed_file, find_installed_folders
+from capeval.resources.installed_files import find_installed_file
 from capeval.resources.meteor import ensure_tables
-from capeval.resources.spice import ensure_model
+from capeval.resources.spice import ensure_model, find_jars
 
 PROJECTS = Path(__file__).parent / "data_packages"
 METEOR_JAR, PARAPHRASES = "meteor/meteor-1.5.jar", "meteor/data/paraphrase-en.gz"
-SPICE_JARS = ("spice/spice-1.0.jar", "spice/lib/SceneGraphParser-1.0.jar")
-CORENLP_JARS = ("stanford-corenlp-3.6.0.jar", "stanford-corenlp-3.6.0-models.jar")
-MAVEN = Path.home() / ".m2" / "repository" / "edu" / "stanford" / "nlp" / "stanford-corenlp" / "3.6.0"
 WORDNET_LICENSE = "synonym/COPYING.WORDNET"
 
 
@@ -39,13 +36,13 @@ class DataPackage:
         name: The name of the distribution.
         compile: Function that returns the path of the compiled file.
         sources: The files of pycocoevalcap with the data. Their checksums are recorded.
-        corenlp: The jars of CoreNLP with the data. Their checksums are recorded.
+        find_jars: Function that returns further sources, which may be elsewhere, by name.
     """
 
     name: str
     compile: Callable[[], Path]
     sources: tuple[str, ...]
-    corenlp: tuple[str, ...] = ()
+    find_jars: Callable[[], Mapping[str, Path]] = dict
 
     @property
     def package(self) -> str:
@@ -60,8 +57,8 @@ PACKAGES = {
     "spice": DataPackage(
         name="capeval-spice-model",
         compile=ensure_model,
-        sources=(*SPICE_JARS, METEOR_JAR),
-        corenlp=CORENLP_JARS,
+        sources=(METEOR_JAR,),
+        find_jars=find_jars,
     ),
 }
 
@@ -83,7 +80,7 @@ def _add_data(data: DataPackage, project: Path) -> None:
     package = project / data.package
     compiled = Path(shutil.copy(data.compile(), package))
     sources = [find_installed_file(name, f"the sources of {data.name}") for name in data.sources]
-    sources += [_find_corenlp_jar(name) for name in data.corenlp]
+    sources += data.find_jars().values()
     jar = find_installed_file(METEOR_JAR, "WordNet's license")
     with zipfile.ZipFile(jar) as archive:
         (project / "COPYING.WORDNET").write_bytes(archive.read(WORDNET_LICENSE))
@@ -93,16 +90,6 @@ def _add_data(data: DataPackage, project: Path) -> None:
         "sha256": _compute_checksums([compiled, *sources]),
     }
     (package / "made_of.json").write_text(json.dumps(made_of, indent=2) + "\n", encoding="utf-8")
-
-
-def _find_corenlp_jar(name: str) -> Path:
-    """Return the path of a jar of CoreNLP, in the folders that `capeval resources spice` searches."""
-    folders = [*(folder / "spice" / "lib" for folder in find_installed_folders()), MAVEN]
-    found = next((folder / name for folder in folders if (folder / name).is_file()), None)
-    if found is None:
-        places = " or ".join(map(str, folders))
-        raise SystemExit(f"{name} must be in {places}: run `capeval resources spice --again` to download it")
-    return found
 
 
 def _compute_checksums(paths: Iterable[Path]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -87,17 +88,29 @@ class _Forker:
         # It ends when this process does, because its socket is then closed.
         code = f"from tests.forked_commands import _serve; _serve({other.fileno()})"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code], pass_fds=[other.fileno()], cwd=Path(__file__).parents[1]
+            [sys.executable, "-c", code],
+            pass_fds=[other.fileno()],
+            cwd=Path(__file__).parents[1],
+            start_new_session=True,
         )
         other.close()
 
     def run(self, request: Mapping[str, object], files: list[int]) -> int:
-        """Return the exit code of a command; negative for a signal."""
+        """Return the exit code of a command; negative for a signal.
+
+        Raises:
+            TimeoutError: The command hangs. It and this process were killed.
+        """
         with tempfile.TemporaryFile() as message:
             message.write(json.dumps(request).encode())
             message.seek(0)
             socket.send_fds(self._socket, [b"run"], [message.fileno(), *files])
-            return int(self._socket.recv(64))
+            try:
+                return int(self._socket.recv(64))
+            except TimeoutError:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                _get_forker.cache_clear()
+                raise
 
 
 @cache

@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.processes import Server
 
-EXAMPLES = 5
+EXAMPLES = 8
 
 
 def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:

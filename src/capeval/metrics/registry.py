@@ -32,6 +32,8 @@ __all__ = [
 _NAME = re.compile(r"[^\s,()]+")
 # The similarity of names that are suggested, as in `difflib.get_close_matches`.
 _SIMILAR = 0.6
+# Measures of a study, which users may look for among the metrics.
+_OF_SEVERAL_CAPTIONS = ("mbleu", "selfcider")
 _Class = TypeVar("_Class", bound=type[Metric])
 _MakeMetric = Callable[[], Metric]
 
@@ -274,23 +276,19 @@ def list_metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
     )
 
 
-# Measures of a study, which users may look for among the metrics.
-_OF_SEVERAL_CAPTIONS = ("mbleu", "selfcider")
-
-
 def _describe_unknown(name: str) -> str:
     from difflib import SequenceMatcher
 
-    if METRICS.normalize(name).startswith(_OF_SEVERAL_CAPTIONS):
+    wanted = METRICS.normalize(name)
+    if wanted.startswith(_OF_SEVERAL_CAPTIONS):
         return f"{name!r} compares several captions of one image; run 'capeval study diversity'"
-    matcher = SequenceMatcher(b=METRICS.normalize(name))
-    similarities = {}
-    for each in METRICS:
-        matcher.set_seq1(METRICS.normalize(each))
-        similarities[each] = matcher.ratio()
+
+    def measure_similarity(other: str) -> float:
+        return SequenceMatcher(None, METRICS.normalize(other), wanted).ratio()
+
     # The first of equally similar names: "CIDErE" is CIDEr-D rather than CIDEr-R.
-    near = max(similarities, key=similarities.__getitem__)
-    question = f"; did you mean {near!r}? Run" if similarities[near] >= _SIMILAR else "; run"
+    near = max(METRICS, key=measure_similarity)
+    question = f"; did you mean {near!r}? Run" if measure_similarity(near) >= _SIMILAR else "; run"
     return f"unknown metric {name!r}{question} 'capeval metrics' for the list"
 
 

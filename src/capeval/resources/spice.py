@@ -30,7 +30,16 @@ from capeval.resources.parse_store import ParseStore
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["INSTALL_MODEL", "RUN", "ensure_model", "find_model", "load_model", "open_model", "store_in"]
+__all__ = [
+    "INSTALL_MODEL",
+    "RUN",
+    "ensure_model",
+    "find_jars",
+    "find_model",
+    "load_model",
+    "open_model",
+    "store_in",
+]
 
 INSTALL_MODEL = 'pip install "capeval[spice]"'
 """The command that installs the compiled model."""
@@ -140,9 +149,7 @@ def store_in(folder: Path) -> ParseStore:
 def _compile(jar: Path | None, fetch: bool) -> bytes:
     # Files that Maven does not provide come first: if one is missing, nothing is downloaded.
     synonyms = synonym_texts(_describe_missing_file("meteor-1.5.jar", "WordNet's synonyms"))
-    jars = {
-        role: _find_jar(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")
-    }
+    jars = find_jars(jar, fetch=fetch)
     try:
         return _native.compile_spice_model(
             **jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"]
@@ -153,6 +160,21 @@ def _compile(jar: Path | None, fetch: bool) -> bytes:
             f"cannot build SPICE's model: {error} (read {read}); delete or replace the wrong jar, or select a"
             f" different one with `{RUN} --from PATH`"
         ) from None
+
+
+def find_jars(given: Path | None = None, *, fetch: bool = False) -> dict[str, Path]:
+    """Return the paths of the jars with the sources of the model, by their roles in `compile_spice_model`.
+
+    Args:
+        given: CoreNLP's models jar, or a folder with the reference's jars, as in `ensure_model`.
+        fetch: Whether Maven, if it is installed, may download missing jars.
+
+    Raises:
+        ResourceError: A jar is missing; the message describes the fix.
+    """
+    # Jars that Maven does not provide come first: if one is missing, nothing is downloaded.
+    roles = ("spice", "scene_graph_parser", "corenlp", "models")
+    return {role: _find_jar(role, given, fetch) for role in roles}
 
 
 def _find_jar(role: str, given: Path | None, fetch: bool) -> Path:
