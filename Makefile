@@ -94,8 +94,8 @@ test-rust: ## Run the tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
 # A crashed test process ends the run and its test is named. With restarts, the run could hang.
-PYTEST := pytest -n auto --max-worker-restart 0
-GATE := $(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
+PYTEST := pytest -n auto --max-worker-restart 0 --no-migrations
+GATE := $(PYTEST) --dist worksteal -m "not conformance and not system"
 test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
 	$(BIN)/$(GATE)

@@ -12,6 +12,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
 
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.models import Assignment, Campaign, Response, Worker
 from capeval_server.annotation.workers import enrollment
+from capeval_server.api.root import api
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
 from capeval_server.hosting.jobs import request_export
@@ -188,13 +190,31 @@ def _list_addresses(client: Client) -> list[str]:
     return [address for address in _addresses() if address.startswith("/api/") or not _is_program(client)]
 
 
+def _list_methods(address: str) -> list[str]:
+    """Return the methods other than GET with which an address is asked."""
+    if "?" in address or address.startswith(("/accounts/", "/admin/")):
+        return []
+    if not address.startswith("/api/"):
+        return ["POST"]
+    return _list_operations().get(_PARAMETER.sub("{}", f"/{resolve(address).route}"), ["POST"])
+
+
+@cache
+def _list_operations() -> dict[str, list[str]]:
+    """Return the methods other than GET of each path of the API, and one that the path does not have."""
+    methods = ("POST", "PUT", "PATCH", "DELETE")
+    found = {}
+    for path, operations in api.get_openapi_schema()["paths"].items():
+        own = [method for method in methods if method.lower() in operations]
+        found[re.sub(r"\{\w+\}", "{}", path)] = own + [method for method in methods if method not in own][:1]
+    return found
+
+
 def _served(client: Client) -> Iterator[tuple[str, str]]:
     """Yield all requests of a client with their responses."""
     for address in _list_addresses(client):
         yield address, _text(_ask(client, "GET", address))
-        package = address.startswith(("/accounts/", "/admin/"))
-        methods = ["POST", "PUT", "PATCH", "DELETE"] if address.startswith("/api/") else ["POST"]
-        for method in methods if not package and "?" not in address else []:
+        for method in _list_methods(address):
             yield f"{method} {address}", _text(_ask(client, method, address))
     for kind in ("references", "submissions", "drafts", "exports"):
         for name in default_storage.listdir(kind)[1]:
