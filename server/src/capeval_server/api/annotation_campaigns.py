@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any, Literal
 
 from django.http import HttpRequest
@@ -9,10 +10,18 @@ from ninja import Schema, Status
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import make_from_texts
-from capeval_server.annotation.campaigns.progress import CampaignProgress, get_progress
+from capeval_server.annotation.campaigns.progress import (
+    CampaignProgress,
+    ClassProgress,
+    Pace,
+    classes_of,
+    get_progress,
+    pace_of,
+    with_counts,
+)
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.workers.trust import trust_warnings
-from capeval_server.api.annotation_common import Note, create_router, get_campaign
+from capeval_server.api.annotation_common import PAGE_SIZE, Note, Start, create_router, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
@@ -28,6 +37,31 @@ class Files(Schema):
     """Contents of a campaign's files: `campaign.toml`, and the files that it names."""
 
     files: dict[str, str]
+
+
+class ListedCampaign(Schema):
+    """A campaign, with its counted and required answers. `challenge` is empty without a challenge."""
+
+    slug: str
+    title: str
+    kind: str
+    state: str
+    challenge: str
+    created: datetime
+    counted: int
+    wanted: int
+
+    @staticmethod
+    def resolve_challenge(campaign: Campaign) -> str:
+        """Return the name of the challenge."""
+        return campaign.challenge.slug if campaign.challenge else ""
+
+
+class Campaigns(Schema):
+    """A range of the campaigns, newest first. `count` is their total number."""
+
+    count: int
+    campaigns: list[ListedCampaign]
 
 
 class CampaignAnswer(Schema):
@@ -54,11 +88,38 @@ class CampaignStatus(Schema):
     """Progress of a campaign."""
 
 
+class CampaignDay(Schema):
+    """Number of counted answers of a day, in UTC."""
+
+    day: date
+    counted: int
+
+
+@derived_from(ClassProgress)
+class ClassAnswer(Schema):
+    """Progress of the items of a class; `name` is empty for items without a class."""
+
+
+@derived_from(Pace, without=("days",))
+class PaceAnswer(Schema):
+    """Pace of a campaign, with the counted answers of each day and the progress of each class."""
+
+    days: list[CampaignDay]
+    classes: list[ClassAnswer]
+
+
 class CampaignStateChange(Schema):
     """State of a campaign. Reopening a closed campaign requires a reason."""
 
     state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]
     reason: Note = ""
+
+
+@router.get("", response={200: Campaigns, 403: Problem})
+def campaigns(request: HttpRequest, start: Start = 0) -> Any:
+    """List up to 200 of the campaigns that you manage, from the position `start`."""
+    found = lifecycle.list_managed_campaigns(token_of(request).user)
+    return {"count": found.count(), "campaigns": list(with_counts(found)[start : start + PAGE_SIZE])}
 
 
 @router.post("", response={201: CampaignAnswer, (403, 404, 422): Problem})
@@ -72,6 +133,15 @@ def create(request: HttpRequest, given: Files) -> Any:
 def status(request: HttpRequest, slug: Slug) -> Any:
     """Return the progress of a campaign, and the obstacles to it."""
     return get_progress(get_campaign(request, slug))
+
+
+@router.get("/{slug}/pace", response={200: PaceAnswer, (403, 404): Problem})
+def pace(request: HttpRequest, slug: Slug) -> Any:
+    """Return the answers of each day and class, and the forecast of the completion."""
+    campaign = get_campaign(request, slug)
+    found = pace_of(campaign)
+    days = [{"day": day, "counted": number} for day, number in found.days]
+    return {**vars(found), "days": days, "classes": classes_of(campaign)}
 
 
 @router.put("/{slug}/state", response={200: CampaignAnswer, (403, 404, 422): Problem})

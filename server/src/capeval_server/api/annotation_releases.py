@@ -96,7 +96,7 @@ class Releases(Schema):
     releases: list[ReleaseAnswer]
 
 
-class Verification(Schema):
+class ReleaseVerification(Schema):
     """Result of verifying a release: the number of its files, all unchanged, and of outdated answers."""
 
     files: int
@@ -160,7 +160,7 @@ def release(request: HttpRequest, slug: Slug, name: ReleaseName) -> Any:
     return _get_release(request, slug, name)
 
 
-@router.post("/{slug}/releases/{name}/verify", response={200: Verification, (403, 404, 409): Problem})
+@router.post("/{slug}/releases/{name}/verify", response={200: ReleaseVerification, (403, 404, 409): Problem})
 def verify(request: HttpRequest, slug: Slug, name: ReleaseName) -> Any:
     """Verify that the files of a release are unchanged. Returns 409 if a file has changed."""
     found = _get_release(request, slug, name)

@@ -118,6 +118,12 @@ class Rate(Schema):
     currency: Annotated[str, Field(max_length=3, **_describe_option("currency"))]
 
 
+@router.get("/{slug}/settings", response={200: CampaignAnswer, (403, 404): Problem})
+def settings(request: HttpRequest, slug: Slug) -> Any:
+    """Return all settings of a campaign, with the warnings about them."""
+    return get_campaign(request, slug)
+
+
 @router.put("/{slug}/answers", response={200: CampaignAnswer, (403, 404, 422): Problem})
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Set the number of answers that each item needs."""

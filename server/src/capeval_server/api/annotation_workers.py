@@ -14,7 +14,12 @@ from pydantic import Field
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation
 from capeval_server.annotation.review import moderation, withdrawal
-from capeval_server.annotation.review.worker_summaries import Proportion, measure_consistency
+from capeval_server.annotation.review.worker_summaries import (
+    Proportion,
+    WorkerSummary,
+    measure_consistency,
+    summarize_workers,
+)
 from capeval_server.annotation.workers import enrollment, payments, training
 from capeval_server.annotation.workers.trust import is_trusted
 from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
@@ -63,6 +68,36 @@ class Workers(Schema):
 
     count: int
     workers: list[CampaignWorker]
+
+
+@derived_from(Proportion)
+class ProportionAnswer(Schema):
+    """Share of some answers: `number` of `of`."""
+
+
+@derived_from(WorkerSummary, without=("participation",))
+class WorkerStatistics(Schema):
+    """Quality statistics of a worker."""
+
+    pseudonym: str
+    stage: str
+
+    @staticmethod
+    def resolve_pseudonym(summary: WorkerSummary) -> str:
+        """Return the pseudonym."""
+        return summary.participation.worker.pseudonym
+
+    @staticmethod
+    def resolve_stage(summary: WorkerSummary) -> str:
+        """Return the stage."""
+        return summary.participation.stage
+
+
+class Statistics(Schema):
+    """A range of the workers after consent. `count` is their total number."""
+
+    count: int
+    workers: list[WorkerStatistics]
 
 
 class ActionReason(Schema):
@@ -149,6 +184,13 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     return {"count": found.count(), "workers": rows}
 
 
+@router.get("/{slug}/workers/statistics", response={200: Statistics, (403, 404): Problem})
+def statistics(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
+    """Return the quality statistics of up to 200 workers from the position `start`."""
+    found = summarize_workers(get_campaign(request, slug))
+    return {"count": len(found), "workers": found[start : start + PAGE_SIZE]}
+
+
 @router.get("/{slug}/workers/{pseudonym}/block", response={200: BlockEffectAnswer, (403, 404): Problem})
 def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """Return the effect that blocking a worker would have."""
@@ -179,6 +221,13 @@ def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason)
     worker = _get_worker(get_campaign(request, slug), pseudonym)
     resumed = training.resume(token_of(request).user, worker, why.reason)
     return _serialize_worker(resumed, measure_consistency(worker.campaign, resumed))
+
+
+@router.post("/{slug}/workers/{pseudonym}/revoke", response={204: None, (403, 404): Problem})
+def revoke(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """Revoke the invite link of a worker. Their answers are kept."""
+    enrollment.revoke(token_of(request).user, _get_worker(get_campaign(request, slug), pseudonym))
+    return Status(204, None)
 
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: LinkEffect, (403, 404, 422): Problem})

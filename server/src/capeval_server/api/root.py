@@ -23,6 +23,7 @@ from capeval_server.api import (
     annotation_releases,
     annotation_reviews,
     annotation_settings,
+    annotation_statistics,
     annotation_work,
     annotation_workers,
     challenges,
@@ -143,6 +144,7 @@ for module in (
     annotation_items,
     annotation_workers,
     annotation_reviews,
+    annotation_statistics,
     annotation_releases,
 ):
     api.add_router("/campaigns", module.router)
