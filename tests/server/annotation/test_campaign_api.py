@@ -28,7 +28,7 @@ from capeval_server.api import (
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
 from tests.server.annotation.test_api import Program, files, user_program
-from tests.server.annotation.test_image_downloads import picture
+from tests.server.annotation.test_pages import picture
 from tests.server.annotation.test_releases import PLANS, filled
 from tests.server.campaigns import answer, hold, join, make
 

@@ -267,13 +267,18 @@ def _get_participation(request: HttpRequest, slug: str) -> Participation:
     return enrollment.enter_as_user(known.user, campaign)
 
 
-def _get_image_address(request: HttpRequest, held: Assignment, size: str) -> str:
-    named = {"slug": held.participation.campaign.slug, "lease": held.lease, "size": size}
-    return request.build_absolute_uri(reverse("api:assigned_image", kwargs=named))
+def _list_image_addresses(request: HttpRequest, slug: str, lease: UUID) -> dict[str, str]:
+    return {
+        size: request.build_absolute_uri(
+            reverse("api:assigned_image", kwargs={"slug": slug, "lease": lease, "size": size})
+        )
+        for size in ("small", "large")
+    }
 
 
-def _serialize_item(request: HttpRequest, held: Assignment, number: int) -> dict[str, Any]:
-    participation = held.participation
+def _serialize_item(
+    request: HttpRequest, participation: Participation, held: Assignment, number: int
+) -> dict[str, Any]:
     draft = Draft.objects.filter(assignment=held).first()
     task = task_of(held.item, participation.campaign)
     return {
@@ -284,7 +289,7 @@ def _serialize_item(request: HttpRequest, held: Assignment, number: int) -> dict
         "state": held.state,
         "lease_until": held.lease_until,
         "shown": task.shown(held.item.payload, mirrored=held.mirrored),
-        "image": {size: _get_image_address(request, held, size) for size in ("small", "large")}
+        "image": _list_image_addresses(request, participation.campaign.slug, held.lease)
         if held.item.image
         else None,
         "warning": held.item.image.warning if held.item.image else "",
@@ -336,7 +341,7 @@ def get_batch(request: HttpRequest, slug: Slug) -> Any:
     found = _get_active_participation(request, slug)
     work = assignment.assign_work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
-    items = [_serialize_item(request, held, number) for held in work.assignments]
+    items = [_serialize_item(request, found, held, number) for held in work.assignments]
     trains = bool(items) and work.assignments[0].item.is_training
     return {
         "items": items,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
@@ -49,7 +49,8 @@ def _list_campaigns() -> Iterator[str]:
     from capeval_server.annotation.campaigns.progress import with_counts
     from capeval_server.annotation.models import Campaign as Campaigns
 
-    for one in with_counts(Campaigns.objects.all()):
+    rows: Any = with_counts(Campaigns.objects.all())
+    for one in rows:
         place = f"; challenge: {one.challenge.slug}" if one.challenge else ""
         yield f"{one.slug}: {one.state}; {one.kind}; answers: {one.counted:,} of {one.wanted:,}{place}"
 

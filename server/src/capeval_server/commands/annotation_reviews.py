@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
@@ -102,7 +102,13 @@ def plan(
     )
 
     campaign = get_campaign(slug)
-    given = {"seconds": seconds, "hourly": hourly, "fee": fee, "workers": workers, "hours": hours}
+    given: dict[str, Any] = {
+        "seconds": seconds,
+        "hourly": hourly,
+        "fee": fee,
+        "workers": workers,
+        "hours": hours,
+    }
     known = {name: value for name, value in given.items() if value is not None}
     prices, measured = replace(default_prices(campaign), **known), measured_agreement(campaign)
     agreement = measured or Agreement(yes=yes, concentration=concentration)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -174,7 +174,7 @@ _FILTERS: dict[ItemFilter, str] = {
 def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """List the items with the progress of each."""
     asked = request.GET.get("which", "")
-    which = next((name for name in _FILTERS if name == asked), "")
+    which: ItemFilter | Literal[""] = next((name for name in _FILTERS if name == asked), "")
     rows = filter_items(campaign, which).select_related("image").prefetch_related("reports")
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
     context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
