@@ -82,6 +82,9 @@ def test_workers() -> None:
     (worker,) = join(campaign)
     answer(hold(worker))
     slug, pseudonym = campaign.slug, worker.worker.pseudonym
+    (listed,) = run("list", slug, "workers")
+    statistics = "working; answers: 1; judged: 0; accepted: 0; left side: 1 of 1"
+    assert listed == f"{pseudonym}: {statistics}"
     about = "answers excluded: 1; items reopened: 1; releases: none"
     assert run("block", slug, pseudonym, "--effect") == [f"{pseudonym}: would be blocked; {about}"]
     assert counted(campaign) == 1

@@ -14,6 +14,7 @@ from capeval_server.commands.common import set_up
 if TYPE_CHECKING:
     from capeval_server.annotation.campaigns.progress import ItemFilter
     from capeval_server.annotation.models import Campaign, Item
+    from capeval_server.annotation.review.worker_summaries import WorkerSummary
 
 __all__ = ["print_list"]
 
@@ -81,13 +82,37 @@ def _describe_item(item: Item) -> Iterator[str]:
 
 def _list_workers(campaign: Campaign) -> Iterator[str]:
     from capeval_server.annotation.core.options import get_options
+    from capeval_server.annotation.review.worker_summaries import summarize_workers
     from capeval_server.annotation.workers.trust import is_trusted
 
     options = get_options(campaign)
+    summaries = {one.participation.pk: one for one in summarize_workers(campaign)}
     for one in campaign.participations.select_related("worker").order_by("pk"):
-        counts = f"answers: {one.answered:,}; judged: {one.judged:,}; accepted: {one.fine:,}"
-        trusted = "; trusted" if is_trusted(one, options) else ""
-        yield f"{one.worker.pseudonym}: {one.stage}; {counts}{trusted}"
+        parts = [
+            one.stage,
+            f"answers: {one.answered:,}",
+            f"judged: {one.judged:,}",
+            f"accepted: {one.fine:,}",
+        ]
+        parts += ["trusted"] if is_trusted(one, options) else []
+        parts += _describe_statistics(summaries[one.pk]) if one.pk in summaries else []
+        yield f"{one.worker.pseudonym}: {'; '.join(parts)}"
+
+
+def _describe_statistics(summary: WorkerSummary) -> Iterator[str]:
+    shares = {
+        "checks passed": summary.checks,
+        "agrees with majority": summary.agreement,
+        "left side": summary.left,
+        "self-consistency": summary.repeats,
+    }
+    for name, share in shares.items():
+        if share.of:
+            yield f"{name}: {share.number:,} of {share.of:,}"
+    if summary.likeness:
+        yield f"similarity to others (CIDEr-D): {summary.likeness[0]:.3f}"
+    if summary.seconds:
+        yield f"median time: {summary.seconds[0]:.1f} s"
 
 
 def _list_images(campaign: Campaign) -> Iterator[str]:

@@ -23,7 +23,7 @@ _State = Campaign.State
 
 
 def list_watched() -> QuerySet[Campaign]:
-    """Return the campaigns whose condition can have changed: all except drafts and previews."""
+    """Return all campaigns except drafts and previews, which have no condition."""
     return Campaign.objects.exclude(state__in=(_State.DRAFT, _State.PILOT)).order_by("pk")
 
 
