@@ -57,6 +57,7 @@ QUERIES: dict[str, list[str]] = {
     "annotate/<slug:slug>/enter/": ["", "PROLIFIC_PID=a&STUDY_ID=b&SESSION_ID=c"],
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
     "campaigns/<slug:slug>/plot.svg": ["", "theme=dark&width=narrow"],
+    "api/campaigns/<slug>/items": ["", "which=checks"],
     "api/challenges/<slug>/organize/participants": ["", "start=1"],
     "api/challenges/<slug>/phases/<phase>/leaderboard": [*_BOARD, f"{_OF}&format=csv"],
     "api/challenges/<slug>/splits/<split>/images": ["", "offset=1&limit=2"],

@@ -16,7 +16,7 @@ from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review import moderation
 from capeval_server.audit.models import Action
-from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_items as commands
 from capeval_server.core.errors import CampaignError
 from tests.server.annotation.test_api import user_program
 from tests.server.campaigns import answer, given, hold, join, make

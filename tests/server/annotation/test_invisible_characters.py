@@ -26,7 +26,7 @@ from capeval_server.annotation.text_rules.invisible_characters import (
 )
 from capeval_server.annotation.text_rules.rules import TextCheckResult
 from capeval_server.annotation.workers import enrollment
-from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_releases as commands
 from capeval_server.core.errors import CampaignError, SentenceError
 from capeval_server.web.invisible_characters import visible
 from tests.server.annotation.test_api import Program

@@ -33,7 +33,7 @@ from capeval_server.annotation.releases.judgment_table import JudgmentRow
 from capeval_server.annotation.responses import submit
 from capeval_server.annotation.review import moderation, withdrawal
 from capeval_server.annotation.task_types import TASKS, RatingResult
-from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_releases as commands
 from tests.server.annotation.test_results import study, work_all
 from tests.server.campaigns import given, hold, join, make
 from tests.server.clock import Clock

@@ -23,7 +23,7 @@ from capeval_server.annotation.core.option_texts import render_sentence
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, task_named
-from capeval_server.api.annotation_campaigns import with_quality_settings
+from capeval_server.api.annotation_settings import with_quality_settings
 from tests.server.kit import Someone
 from tests.server.pages import check_page
 from tests.server.web.test_campaign_pages import created, new_form

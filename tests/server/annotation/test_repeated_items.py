@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.progress import get_progress
@@ -232,8 +232,10 @@ def test_a_worker_is_not_told_what_is_shown_again() -> None:
     keys = set()
     from capeval_server.api.annotation_work import _serialize_item
 
+    request = RequestFactory().get("/")
     while held := assignment.assign_work(worker).assignments:
-        keys.add((held[0].item.repeats_id is not None, tuple(_serialize_item(worker, held[0], 1))))
+        shown = _serialize_item(request, worker, held[0], 1)
+        keys.add((held[0].item.repeats_id is not None, tuple(shown)))
         outcome = submit.submit(held[0], given({"choice": "left"}))
         assert (outcome.outcome, outcome.text) == ("stored", "Thank you. Your answer is stored.")
     assert len(keys) == 2

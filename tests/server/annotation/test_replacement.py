@@ -20,6 +20,7 @@ from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers.trust import is_trusted, may_replace, trust_warnings
 from capeval_server.audit.models import Action
 from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_settings
 from capeval_server.core.errors import CampaignError
 from tests.server.annotation.test_api import FILE, Program, files, user_program
 from tests.server.annotation.test_pages import picture, write_campaign
@@ -274,12 +275,12 @@ def test_quality_settings_that_are_wrong_change_nothing() -> None:
 
 def test_quality_settings_by_command(capsys: pytest.CaptureFixture[str]) -> None:
     campaign = reopened()
-    commands.quality(campaign.slug)
+    annotation_settings.quality(campaign.slug)
     shown = capsys.readouterr()
     assert "reopened_for: trusted\n" in shown.out
     assert "trust_share: 0.95\n" in shown.out
     assert "No worker can become trusted" in shown.err
-    commands.quality(campaign.slug, ["reopened_for=everybody", "trust_share=1", "check_every=5"])
+    annotation_settings.quality(campaign.slug, ["reopened_for=everybody", "trust_share=1", "check_every=5"])
     shown = capsys.readouterr()
     assert "reopened_for: everybody\ntrust_answers: 20\ntrust_share: 1.0\n" in shown.out
     assert shown.err == ""
@@ -287,7 +288,7 @@ def test_quality_settings_by_command(capsys: pytest.CaptureFixture[str]) -> None
     assert change.who == "the command line"
     for text, message in (("seed=3", "'seed' is not"), ("x", "SETTING=VALUE"), ("pause_of=0", "pause_of: ")):
         with pytest.raises(Exception, match=message):
-            commands.quality(campaign.slug, [text])
+            annotation_settings.quality(campaign.slug, [text])
 
 
 def test_quality_settings_by_page() -> None:

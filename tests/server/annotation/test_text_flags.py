@@ -115,14 +115,15 @@ def test_captions_unlike_the_others_of_their_image() -> None:
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from capeval_server.commands import annotation as commands
+    from capeval_server.commands import annotation_items as items
+    from capeval_server.commands import annotation_reviews as reviews
 
     campaign = make("write", items=1, answers=1)
     path = tmp_path / "known.json"
     path.write_text(json.dumps({"0": ["a dog", "a hound"], "1": ["a cat"]}))
-    commands.known(campaign.slug, path)
-    commands.known(campaign.slug, path, any_image=True)
-    commands.compare(campaign.slug)
+    items.known(campaign.slug, path)
+    items.known(campaign.slug, path, any_image=True)
+    reviews.compare(campaign.slug)
     assert capsys.readouterr().out.splitlines() == [
         f"{campaign.slug}: 3 captions added",
         f"{campaign.slug}: 3 captions added",

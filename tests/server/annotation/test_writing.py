@@ -22,7 +22,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
 from capeval_server.annotation.text_rules.rules import RuleSettings, check_captions
 from capeval_server.annotation.workers import enrollment, payments, training
-from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_items as commands
 from capeval_server.core.errors import CampaignError, SentenceError
 from tests.server.annotation.test_api import Program
 from tests.server.annotation.test_pages import picture

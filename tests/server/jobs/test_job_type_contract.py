@@ -21,12 +21,14 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
+from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.jobs import request_export
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.handlers import HANDLERS, Handler, handlers, register
 from capeval_server.jobs.models import Job
 from capeval_server.notifications.models import Delivery, Mail, Webhook
+from tests.server.campaigns import make
 from tests.server.kit import Participant, Someone
 
 pytestmark = pytest.mark.django_db
@@ -146,6 +148,15 @@ def leave_draft() -> Example:
     return recurring("tidying", lambda: "waiting" if default_storage.exists(name) else "done")
 
 
+def pause_campaign() -> Example:
+    user = Someone("olga").user
+    EmailAddress.objects.create(user=user, email="olga@example.org", primary=True, verified=True)
+    campaign = make()
+    campaign.organizers.add(user)
+    lifecycle.change_state(user, campaign, "paused")
+    return recurring("campaigns", lambda: "done" if Mail.objects.exists() else "waiting")
+
+
 EXAMPLES: dict[str, Callable[[], Example]] = {
     TOY: greet,
     "scoring": submit,
@@ -153,6 +164,7 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "notices": mail_somebody,
     "webhooks": tell_webhook,
     "tidying": leave_draft,
+    "campaigns": pause_campaign,
 }
 
 

@@ -207,7 +207,7 @@ def test_mail_waits_while_the_mail_server_is_away(
 def test_the_page_of_preferences(ann: Participant) -> None:
     page = ann.client.get("/notices/")
     check_page(page.content.decode(), page.headers["Content-Security-Policy"])
-    assert page.content.decode().count("checked") == 3
+    assert page.content.decode().count("checked") == 4
     ann.do("/notices/", phases="on")
     assert ann.see("/notices/").count("checked") == 1
     assert Client().get("/notices/")["Location"].startswith("/accounts/login/")

@@ -37,7 +37,7 @@ from capeval_server.annotation.task_types.base import template_text
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, ReferenceSet
-from capeval_server.commands import annotation as commands
+from capeval_server.commands import annotation_reviews as commands
 from capeval_server.web.campaigns import urlpatterns
 from tests.server.annotation.test_pages import picture
 from tests.server.campaigns import LENIENT, answer, counted, given, hold, join, make

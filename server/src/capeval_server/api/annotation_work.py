@@ -9,10 +9,12 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
+from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.responses import assignment, content_warnings, session_end, submit
 from capeval_server.annotation.review import withdrawal
@@ -22,7 +24,7 @@ from capeval_server.annotation.text_rules.rules import RuleViolation
 from capeval_server.annotation.workers import enrollment, panels, training
 from capeval_server.api.authentication import SUBMIT
 from capeval_server.api.derived_schemas import derived_from
-from capeval_server.api.path_parameters import Slug
+from capeval_server.api.path_parameters import ImageSize, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.core.errors import NotFoundError
 
@@ -88,11 +90,22 @@ class Warnings(Schema):
     avoid: bool
 
 
+class AssignedImage(Schema):
+    """Addresses of an item's image as JPEG, at most 480 (`small`) or 1600 (`large`) pixels wide or high.
+
+    Requests to them need the worker's token.
+    """
+
+    small: str
+    large: str
+
+
 class AssignedItem(Schema):
     """An item to answer.
 
     `kind` is the task type of the campaign, or `quiz` for a training question about the rules. `place` is the
-    position of the item in its batch of `of` items.
+    position of the item in its batch of `of` items. An image with a `warning` must
+    only be shown on request.
     """
 
     lease: UUID
@@ -102,6 +115,7 @@ class AssignedItem(Schema):
     state: str
     lease_until: datetime
     shown: dict[str, Any]
+    image: AssignedImage | None
     warning: str
     draft: dict[str, Any] | None
     revision: int
@@ -253,7 +267,18 @@ def _get_participation(request: HttpRequest, slug: str) -> Participation:
     return enrollment.enter_as_user(known.user, campaign)
 
 
-def _serialize_item(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
+def _list_image_addresses(request: HttpRequest, slug: str, lease: UUID) -> dict[str, str]:
+    return {
+        size: request.build_absolute_uri(
+            reverse("api:assigned_image", kwargs={"slug": slug, "lease": lease, "size": size})
+        )
+        for size in ("small", "large")
+    }
+
+
+def _serialize_item(
+    request: HttpRequest, participation: Participation, held: Assignment, number: int
+) -> dict[str, Any]:
     draft = Draft.objects.filter(assignment=held).first()
     task = task_of(held.item, participation.campaign)
     return {
@@ -264,6 +289,9 @@ def _serialize_item(participation: Participation, held: Assignment, number: int)
         "state": held.state,
         "lease_until": held.lease_until,
         "shown": task.shown(held.item.payload, mirrored=held.mirrored),
+        "image": _list_image_addresses(request, participation.campaign.slug, held.lease)
+        if held.item.image
+        else None,
         "warning": held.item.image.warning if held.item.image else "",
         "draft": draft.content if draft else None,
         "revision": held.responses.count() + 1,
@@ -313,7 +341,7 @@ def get_batch(request: HttpRequest, slug: Slug) -> Any:
     found = _get_active_participation(request, slug)
     work = assignment.assign_work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
-    items = [_serialize_item(found, held, number) for held in work.assignments]
+    items = [_serialize_item(request, found, held, number) for held in work.assignments]
     trains = bool(items) and work.assignments[0].item.is_training
     return {
         "items": items,
@@ -365,6 +393,20 @@ def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     )
     done = submit.submit(held, sent)
     return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+
+
+@router.get(
+    "/items/{lease}/image/{size}",
+    response={200: None, (403, 404, 409): Problem},
+    url_name="assigned_image",
+)
+def image(request: HttpRequest, slug: Slug, lease: UUID, size: ImageSize) -> Any:
+    """Return the image of an assigned item as JPEG.
+
+    For an image with a content warning, the first request is recorded.
+    """
+    held = assignment.get_assignment(_get_active_participation(request, slug), lease)
+    return send_image(content_warnings.show_image(held), size)
 
 
 @router.post("/items/{lease}/check", response={200: CaptionCheck, (403, 404, 409, 422): Problem})

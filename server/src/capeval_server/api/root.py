@@ -19,7 +19,13 @@ from ninja.operation import PathView
 from capeval import __version__
 from capeval_server.api import (
     annotation_campaigns,
+    annotation_items,
+    annotation_releases,
+    annotation_reviews,
+    annotation_settings,
+    annotation_statistics,
     annotation_work,
+    annotation_workers,
     challenges,
     hosting,
     judging,
@@ -132,7 +138,16 @@ api.add_router("/challenges/{slug}/organize", participants.router)
 api.add_router("", notifications.router)
 api.add_router("/challenges/{slug}/organize", notifications.organizing)
 api.add_router("/annotate/{slug}", annotation_work.router)
-api.add_router("/campaigns", annotation_campaigns.router)
+for module in (
+    annotation_campaigns,
+    annotation_settings,
+    annotation_items,
+    annotation_workers,
+    annotation_reviews,
+    annotation_statistics,
+    annotation_releases,
+):
+    api.add_router("/campaigns", module.router)
 register_error_handlers(api)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 
-__all__ = ["Announcement", "Delivery", "Mail", "PhaseTold", "Preferences", "Told", "Webhook"]
+__all__ = ["Announcement", "CampaignTold", "Delivery", "Mail", "PhaseTold", "Preferences", "Told", "Webhook"]
 
 
 class Announcement(models.Model):
@@ -37,6 +37,7 @@ class Preferences(models.Model):
     submissions = models.BooleanField(default=True)
     phases = models.BooleanField(default=True)
     announcements = models.BooleanField(default=True)
+    campaigns = models.BooleanField(default=True)
 
 
 class Mail(models.Model):
@@ -66,6 +67,15 @@ class PhaseTold(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["phase", "what", "time"], name="phase_told_once")]
+
+
+class CampaignTold(models.Model):
+    """Last condition of a campaign that was notified, to avoid duplicates."""
+
+    # The campaign's name, which never changes; campaigns are defined by a higher layer.
+    slug = models.CharField(max_length=50, primary_key=True)
+    # Empty while there is nothing to notify.
+    condition = models.CharField(max_length=20)
 
 
 class Webhook(models.Model):

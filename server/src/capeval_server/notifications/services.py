@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from capeval_server.core.errors import ChallengeError
 from capeval_server.core.site_address import get_site_address
 from capeval_server.notifications.models import (
     Announcement,
+    CampaignTold,
     Delivery,
     Mail,
     PhaseTold,
@@ -34,8 +36,10 @@ from capeval_server.submissions.services.standing import is_automatic
 __all__ = [
     "LONGEST_TEXT",
     "LONGEST_TITLE",
+    "CampaignAlert",
     "announce",
     "delete_announcement",
+    "notify_campaign",
     "notify_outcome",
     "notify_phases",
 ]
@@ -44,7 +48,30 @@ LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
 # A phase is about to close this long before its end. Openings are notified for as long.
 _SOON = timedelta(days=1)
 _PUBLIC, _UNLISTED = Challenge.Visibility.PUBLIC, Challenge.Visibility.UNLISTED
-_Kind = Literal["submissions", "phases", "announcements"]
+_Kind = Literal["submissions", "phases", "announcements", "campaigns"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignAlert:
+    """Current condition of an annotation campaign, for its managers.
+
+    Attributes:
+        slug: Name of the campaign.
+        title: Its title.
+        challenge: Its challenge, whose webhooks receive the event; None without one.
+        managers: The users who receive mail.
+        condition: Condition, such as paused; empty if there is nothing to notify.
+        text: Description of the condition.
+        about: Further fields of the event.
+    """
+
+    slug: str
+    title: str
+    challenge: Challenge | None
+    managers: Iterable[User]
+    condition: str
+    text: str
+    about: Mapping[str, Any]
 
 
 def announce(user: User | None, challenge: Challenge, title: str, text: str) -> Announcement:
@@ -166,6 +193,28 @@ def _notify_phase(phase: Phase, what: str) -> None:
         _queue_mail(_list_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
         times = {"opens": phase.opens.isoformat(), "closes": phase.closes.isoformat()}
         _queue_deliveries(phase.challenge, f"phase.{what}", {"phase": {"name": phase.name, **times}})
+
+
+def notify_campaign(alert: CampaignAlert) -> bool:
+    """Notify the managers of a campaign of its condition, unless it is the one that was notified last.
+
+    Returns:
+        Whether a notification was queued.
+    """
+    with transaction.atomic():
+        told = CampaignTold.objects.select_for_update().filter(slug=alert.slug).first()
+        if alert.condition == (told.condition if told else ""):
+            return False
+        CampaignTold.objects.update_or_create(slug=alert.slug, defaults={"condition": alert.condition})
+        if not alert.condition:
+            return False
+        place = get_site_address() + reverse("campaign", args=[alert.slug])
+        subject = f"{alert.title}: the campaign is {alert.condition}"
+        _queue_mail(alert.managers, "campaigns", subject, f"{alert.text}\n\n{place}")
+        if alert.challenge is not None:
+            about = {"name": alert.slug, "title": alert.title, **alert.about, "url": place}
+            _queue_deliveries(alert.challenge, f"campaign.{alert.condition}", {"campaign": about})
+    return True
 
 
 def _format_utc(phase: Phase) -> str:

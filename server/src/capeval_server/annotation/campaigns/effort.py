@@ -10,11 +10,12 @@ from capeval.errors import MismatchError
 from capeval.studies.effort import Agreement, EffortOptions, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.plan import winners
 from capeval_server.annotation.campaigns.lifecycle import items_of
+from capeval_server.annotation.campaigns.progress import pace_of
 from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Response, Slot
 from capeval_server.annotation.task_types import task_named
 
-__all__ = ["Effort", "ends_by_pair", "estimate_effort", "measured_agreement"]
+__all__ = ["Effort", "default_prices", "ends_by_pair", "estimate_effort", "measured_agreement"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,14 @@ class Effort:
     cost_so_far: float
     systems: int
     forecast: Forecast | None
+
+
+def default_prices(campaign: Campaign) -> Prices:
+    """Return the time and price of answers: as measured and set, or the usual ones of the task type."""
+    measured, rate = pace_of(campaign).seconds, float(get_options(campaign).pay_per_answer or 0)
+    seconds = max(round(measured, 1), 0.1) if measured else task_named(campaign.kind).seconds
+    prices = Prices(seconds=seconds)
+    return replace(prices, hourly=max(round(rate * 3600 / seconds, 2), 0.01)) if rate else prices
 
 
 def estimate_effort(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effort:

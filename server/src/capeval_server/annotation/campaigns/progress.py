@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from math import ceil
 from statistics import median
+from typing import Literal
 
 from django.db.models import Count, DateField, Func, Q, QuerySet, Sum
 
@@ -23,8 +24,10 @@ __all__ = [
     "PACE_DAYS",
     "CampaignProgress",
     "ClassProgress",
+    "ItemFilter",
     "Pace",
     "classes_of",
+    "filter_items",
     "get_progress",
     "items_with_counts",
     "pace_of",
@@ -36,6 +39,9 @@ PACE_DAYS = 7
 
 FEWEST_TO_FORECAST = 10
 """Minimum number of recent answers for a forecast."""
+
+ItemFilter = Literal["unfinished", "reported", "checks", "training", "repeats"]
+"""Selection of items: lacking answers, on hold, attention checks, training, or repeated and mirrored."""
 
 # Number of latest answers from which the median time is computed.
 _TIMED = 1000
@@ -138,6 +144,26 @@ def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
     # Subqueries per item, so that only the items of the requested page are counted.
     counted, wanted = Slot.objects.exclude(filled_by=None), Slot.objects.filter(closed=False)
     return campaign.items.annotate(counted=count_slots(counted), wanted=count_slots(wanted)).order_by("pk")
+
+
+def filter_items(campaign: Campaign, which: ItemFilter | Literal[""] = "") -> QuerySet[Item]:
+    """Return selected items of a campaign, as `items_with_counts`.
+
+    Args:
+        campaign: The campaign.
+        which: The selection; "" for all items except repeated ones.
+    """
+    rows = items_with_counts(campaign)
+    if which == "repeats":
+        return rows.filter(repeats__isnull=False)
+    rows = rows.filter(repeats=None)
+    if which == "unfinished":
+        return rows.filter(pk__in=unfinished(campaign))
+    if which == "reported":
+        return rows.filter(held=True)
+    if which == "checks":
+        return rows.filter(is_check=True, is_training=False)
+    return rows.filter(is_training=True) if which == "training" else rows
 
 
 def pace_of(campaign: Campaign) -> Pace:

@@ -22,8 +22,8 @@ __all__ = [
     "ContentWarningCounts",
     "avoid_warnings",
     "count_warned_images",
-    "record_image_shown",
     "set_warning",
+    "show_image",
 ]
 
 LONGEST_WARNING = 200
@@ -79,9 +79,23 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
     return now
 
 
-def record_image_shown(held: Assignment) -> None:
-    """Record the first time that a worker asks for an image with a content warning."""
-    Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
+def show_image(held: Assignment) -> Image:
+    """Return the image of an assigned item for its worker.
+
+    For an image with a content warning, the first time is recorded.
+
+    Raises:
+        NotFoundError: The item has no image, or it may not be shown now.
+    """
+    picture = held.item.image
+    # Images on hold are not shown to anyone: a person in the image may have asked for that.
+    if picture is None or held.item.held:
+        raise NotFoundError
+    if held.state not in (_State.HELD, _State.SUBMITTED, _State.EXPIRED):
+        raise NotFoundError
+    if picture.warning and held.warned_shown is None:
+        Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
+    return picture
 
 
 def count_warned_images(participation: Participation) -> ContentWarningCounts:

@@ -10,7 +10,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
-from capeval_server.annotation.campaigns.effort import ends_by_pair, estimate_effort, measured_agreement
+from capeval_server.annotation.campaigns.effort import (
+    default_prices,
+    ends_by_pair,
+    estimate_effort,
+    measured_agreement,
+)
 from capeval_server.annotation.campaigns.progress import pace_of
 from capeval_server.annotation.core.agreement import (
     LEAST_OTHERS,
@@ -80,18 +85,16 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show an estimate of time and cost, and of the precision of the result."""
     pace, task = pace_of(campaign), task_named(campaign.kind)
     measured = measured_agreement(campaign)
+    prices = default_prices(campaign)
     begins: dict[str, Any] = {
-        "hourly": 12,
+        "seconds": prices.seconds,
+        "hourly": f"{prices.hourly:.10g}",
         "fee": 0,
-        "workers": 10,
-        "hours": 2,
+        "workers": prices.workers,
+        "hours": f"{prices.hours:g}",
         "yes": 50,
         "concentration": "1",
     }
-    begins["seconds"] = round(pace.seconds, 1) if pace.seconds else task.seconds
-    rate = get_options(campaign).pay_per_answer
-    if rate:
-        begins["hourly"] = round(float(rate) * 3600 / begins["seconds"], 2)
     asked = {name: request.GET.get(name, value) for name, value in begins.items()}
     form = PlanForm(asked, shares=bool(task.result.yes) and measured is None)
     effort = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +13,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.progress import classes_of, get_progress, items_with_counts, pace_of
+from capeval_server.annotation.campaigns.progress import (
+    ItemFilter,
+    classes_of,
+    filter_items,
+    get_progress,
+    pace_of,
+)
 from capeval_server.annotation.campaigns.progress_plot import progress_plot
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
@@ -154,7 +160,7 @@ def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return HttpResponse(drawn, content_type="image/svg+xml")
 
 
-_FILTERS = {
+_FILTERS: dict[ItemFilter, str] = {
     "unfinished": "incomplete",
     "reported": "on hold",
     "checks": "attention checks",
@@ -167,20 +173,9 @@ _FILTERS = {
 @require_safe
 def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """List the items with the progress of each."""
-    which = request.GET.get("which", "")
-    rows = items_with_counts(campaign).select_related("image").prefetch_related("reports")
-    if which != "repeats":
-        rows = rows.filter(repeats=None)
-    if which == "unfinished":
-        rows = rows.filter(pk__in=lifecycle.unfinished(campaign))
-    elif which == "reported":
-        rows = rows.filter(held=True)
-    elif which == "checks":
-        rows = rows.filter(is_check=True, is_training=False)
-    elif which == "training":
-        rows = rows.filter(is_training=True)
-    elif which == "repeats":
-        rows = rows.filter(repeats__isnull=False)
+    asked = request.GET.get("which", "")
+    which: ItemFilter | Literal[""] = next((name for name in _FILTERS if name == asked), "")
+    rows = filter_items(campaign, which).select_related("image").prefetch_related("reports")
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
     context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
     return show(request, campaign, "items", tab="items", **context)

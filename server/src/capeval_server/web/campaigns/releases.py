@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
@@ -15,17 +13,19 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
-from capeval_server.annotation.releases.challenge_files import write_challenge
+from capeval_server.annotation.releases.archives import (
+    freeze_with_plans,
+    zip_challenge,
+    zip_release,
+    zip_results,
+)
 from capeval_server.annotation.releases.judgment_table import explain_missing_parquet
-from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
-from capeval_server.audit.models import record
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
-from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts, settings
 from capeval_server.hosting.services.definition_files import preview_files
-from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import FreezeForm, UseForm
@@ -84,16 +84,8 @@ def _freeze(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> 
     names = ("seed", "leave_out", "without_invisible")
     options = {name: given[name] for name in names if name in given}
     file = given.get("plans")
-    if not file:
-        return stored.freeze(get_user(request), campaign, given["name"], **options)
-    with tempfile.TemporaryDirectory() as folder:
-        # Error messages contain the file name, so the original name is kept.
-        plans = Path(folder) / Path(file.name).name
-        plans.write_bytes(file.read())
-        try:
-            return stored.freeze(get_user(request), campaign, given["name"], plans=plans, **options)
-        except CapevalError as error:
-            raise CampaignError(str(error).replace(f"{folder}/", "")) from None
+    plans = (file.name, file.read()) if file else None
+    return freeze_with_plans(get_user(request), campaign, given["name"], plans, **options)
 
 
 def _find_field(text: str) -> str:
@@ -125,14 +117,9 @@ def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
 @for_managers
 @require_safe
 def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:
-    """Send the files of a release as a zip.
-
-    They contain the worker of each answer by pseudonym, so the download is recorded in the audit log.
-    """
-    place = stored.folder_of(_get_release(campaign, name)).parent
-    what = f"downloaded the release {name} of the campaign {campaign.slug}"
-    record(get_user(request), campaign.challenge, what)
-    return _send_folder(place, f"{campaign.slug}-{name}.zip")
+    """Send the files of a release as a zip."""
+    data = zip_release(get_user(request), _get_release(campaign, name))
+    return _send_zip(data, f"{campaign.slug}-{name}.zip")
 
 
 @for_managers
@@ -141,22 +128,15 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
     """Send the answers that currently count as a zip of files for `capeval study`."""
     if not _is_judged(campaign):
         raise NotFoundError
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            write_results(campaign, Path(folder), complete_only="complete" in request.GET)
-        except CapevalError as error:
-            messages.error(request, f"The results cannot be downloaded: {error}.")
-            return redirect("campaign_releases", campaign.slug)
-        record(
-            get_user(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
-        )
-        return _send_folder(Path(folder), f"{campaign.slug}-results.zip")
+    try:
+        data = zip_results(get_user(request), campaign, complete_only="complete" in request.GET)
+    except CapevalError as error:
+        messages.error(request, f"The results cannot be downloaded: {error}.")
+        return redirect("campaign_releases", campaign.slug)
+    return _send_zip(data, f"{campaign.slug}-results.zip")
 
 
-def _send_folder(folder: Path, name: str) -> FileResponse:
-    """Return a download of all files in a folder, as a zip."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    data = zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+def _send_zip(data: bytes, name: str) -> FileResponse:
     answer = FileResponse([data], as_attachment=True, filename=name, content_type="application/zip")
     answer["Content-Length"] = str(len(data))
     return answer
@@ -170,9 +150,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
     if not may_create_challenges(user):
         raise NotFoundError
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = write_challenge(_get_release(campaign, name), Path(folder))
-            data = zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
+        data = zip_challenge(_get_release(campaign, name))
         preview = preview_files(None, [data])
     except CapevalError as error:
         messages.error(request, f"The release {name} cannot be used in a challenge: {error}.")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.files.storage import default_storage
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import TaskType, task_named
@@ -118,7 +118,6 @@ def image(request: HttpRequest, campaign: Campaign, pk: int, size: str) -> HttpR
     picture = get_object_or_404(campaign.images, pk=pk)
     if size not in ("small", "large"):
         raise NotFoundError
-    sent = FileResponse(default_storage.open(getattr(picture, size)), content_type="image/jpeg")
-    sent["Content-Disposition"] = 'inline; filename="image"'
+    sent = send_image(picture, size)
     sent["Cache-Control"] = "private, max-age=600"
     return sent

@@ -21,11 +21,12 @@ __all__ = ["notices"]
 class _PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Preferences
-        fields = ("submissions", "phases", "announcements")
+        fields = ("submissions", "phases", "announcements", "campaigns")
         labels: ClassVar[dict[str, str]] = {
             "submissions": "Scoring of my submission has finished or failed",
             "phases": "A phase of my challenges opens, or closes within a day",
             "announcements": "Organizers of my challenges publish an announcement",
+            "campaigns": "A campaign that I manage is paused, stuck or complete",
         }
 
 

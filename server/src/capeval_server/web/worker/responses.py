@@ -9,13 +9,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.files.storage import default_storage
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
+from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.core.digests import compute_digest
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import (
@@ -318,16 +318,8 @@ def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -
 def image(request: HttpRequest, participation: Participation, lease: UUID, size: str) -> HttpResponseBase:
     """Send the image of an item that is assigned to the worker."""
     held = assignment.get_assignment(participation, lease)
-    picture = held.item.image
-    # Images on hold are not shown to anyone: a person in the image may have asked for that.
-    if picture is None or held.item.held or size not in ("small", "large"):
+    if size not in ("small", "large"):
         raise NotFoundError
-    if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
-        raise NotFoundError
-    if picture.warning and held.warned_shown is None:
-        content_warnings.record_image_shown(held)
-    stored = default_storage.open(getattr(picture, size))
-    sent = FileResponse(stored, content_type="image/jpeg")
-    sent["Content-Disposition"] = 'inline; filename="image"'
+    sent = send_image(content_warnings.show_image(held), size)
     sent["Cache-Control"] = "private, max-age=600"
     return sent
