@@ -18,6 +18,7 @@ from ninja.operation import PathView
 
 from capeval import __version__
 from capeval_server.api import (
+    annotation_answers,
     annotation_campaigns,
     annotation_work,
     challenges,
@@ -133,6 +134,7 @@ api.add_router("", notifications.router)
 api.add_router("/challenges/{slug}/organize", notifications.organizing)
 api.add_router("/annotate/{slug}", annotation_work.router)
 api.add_router("/campaigns", annotation_campaigns.router)
+api.add_router("/campaigns", annotation_answers.router)
 register_error_handlers(api)
 
 

@@ -17,7 +17,6 @@ from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
 from capeval_server.annotation.releases.challenge_files import write_challenge
 from capeval_server.annotation.releases.judgment_table import explain_missing_parquet
-from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import ReferenceSet
@@ -34,10 +33,19 @@ from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.common import show as show_to_organizers
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
-__all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
+__all__ = [
+    "download",
+    "is_judged",
+    "releases",
+    "send_folder",
+    "use_as_references",
+    "use_in_new",
+    "verify",
+]
 
 
-def _is_judged(campaign: Campaign) -> bool:
+def is_judged(campaign: Campaign) -> bool:
+    """Return whether the answers of a campaign judge captions."""
     return task_named(campaign.kind).result.judges_systems
 
 
@@ -45,7 +53,7 @@ def _is_judged(campaign: Campaign) -> bool:
 @for_managers
 def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """List the releases, and freeze a new one."""
-    judged = _is_judged(campaign)
+    judged = is_judged(campaign)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = FreezeForm(*sent, judged=judged)
     if form.is_valid():
@@ -132,28 +140,10 @@ def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespons
     place = stored.folder_of(_get_release(campaign, name)).parent
     what = f"downloaded the release {name} of the campaign {campaign.slug}"
     record(get_user(request), campaign.challenge, what)
-    return _send_folder(place, f"{campaign.slug}-{name}.zip")
+    return send_folder(place, f"{campaign.slug}-{name}.zip")
 
 
-@for_managers
-@require_safe
-def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
-    """Send the answers that currently count as a zip of files for `capeval study`."""
-    if not _is_judged(campaign):
-        raise NotFoundError
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            write_results(campaign, Path(folder), complete_only="complete" in request.GET)
-        except CapevalError as error:
-            messages.error(request, f"The results cannot be downloaded: {error}.")
-            return redirect("campaign_releases", campaign.slug)
-        record(
-            get_user(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
-        )
-        return _send_folder(Path(folder), f"{campaign.slug}-results.zip")
-
-
-def _send_folder(folder: Path, name: str) -> FileResponse:
+def send_folder(folder: Path, name: str) -> FileResponse:
     """Return a download of all files in a folder, as a zip."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     data = zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
@@ -191,7 +181,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Preview a release as the next version of a reference set."""
     release, user = _get_release(campaign, name), get_user(request)
-    if _is_judged(campaign):
+    if is_judged(campaign):
         raise NotFoundError
     form = UseForm(user, stored.list_splits(release), request.POST or None)
     if form.is_valid():
