@@ -19,8 +19,8 @@ from capeval.toolkit import unescape_cell
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.current_results import (
+    CampaignNumber,
     CampaignResults,
-    ResultNumber,
     get_results,
     render_results,
 )
@@ -44,7 +44,7 @@ from tests.server.pages import check_page
 pytestmark = pytest.mark.django_db
 
 
-def numbers(results: CampaignResults, table: str, **wanted: str) -> dict[str, ResultNumber]:
+def numbers(results: CampaignResults, table: str, **wanted: str) -> dict[str, CampaignNumber]:
     """The rows of a table with some values, by name and other name."""
     rows = [row for row in results.select(table) if all(getattr(row, k) == v for k, v in wanted.items())]
     found = {f"{row.name} {row.other}".strip(): row for row in rows}

@@ -76,6 +76,9 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_revoke": (f"{ROOT}workers/WORKER/revoke/", {"confirm": "on"}),
     "campaign_reviews": (f"{ROOT}reviews/", None),
     "campaign_review": (f"{ROOT}reviews/RESPONSE/", {"rRESPONSE-verdict": "fine"}),
+    "campaign_accept": (f"{ROOT}reviews/accept/", {"answer": "RESPONSE"}),
+    "campaign_undo": (f"{ROOT}reviews/undo/", {"answer": "RESPONSE"}),
+    "campaign_answers_export": (f"{ROOT}reviews/answers.csv", None),
     "campaign_image": (f"{ROOT}images/IMAGE/small/", None),
     "campaign_releases": (f"{ROOT}releases/", None),
     "campaign_verify": (f"{ROOT}releases/1.0/verify/", {}),
@@ -159,7 +162,9 @@ def addresses(campaign: Campaign) -> dict[str, tuple[str, dict[str, str] | None]
     for name, (place, form) in ADDRESSES.items():
         for word, value in known.items():
             place = place.replace(word, str(value))
-            form = form and {key.replace(word, str(value)): text for key, text in form.items()}
+            form = form and {
+                key.replace(word, str(value)): text.replace(word, str(value)) for key, text in form.items()
+            }
         found[name] = (place, form)
     return found
 

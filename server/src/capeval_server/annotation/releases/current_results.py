@@ -29,7 +29,7 @@ from capeval_server.annotation.task_types import PairVotes, RatingResult, task_n
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 
-__all__ = ["CampaignResults", "ResultNumber", "get_results", "render_results"]
+__all__ = ["CampaignNumber", "CampaignResults", "get_results", "render_results"]
 
 _ALL = "all"
 _LEVEL = 0.95
@@ -37,7 +37,7 @@ _LEVEL = 0.95
 _PAIRS = JudgingOptions(samples=100)
 
 
-class ResultNumber(NamedTuple):
+class CampaignNumber(NamedTuple):
     """A number of the results.
 
     Attributes:
@@ -83,11 +83,11 @@ class CampaignResults:
     answers: int
     items: int
     workers: int
-    rows: tuple[ResultNumber, ...]
+    rows: tuple[CampaignNumber, ...]
     notes: tuple[str, ...]
     lengths: tuple[int, ...] = ()
 
-    def select(self, table: str) -> list[ResultNumber]:
+    def select(self, table: str) -> list[CampaignNumber]:
         """Return the rows of a table."""
         return [row for row in self.rows if row.table == table]
 
@@ -122,10 +122,10 @@ def get_results(campaign: Campaign) -> CampaignResults:
 
 def render_results(results: CampaignResults) -> str:
     """Return the numbers as CSV, with one row per number."""
-    return render_csv(ResultNumber._fields, results.rows)
+    return render_csv(CampaignNumber._fields, results.rows)
 
 
-def _compute(campaign: Campaign) -> tuple[list[ResultNumber], list[str], list[int]]:
+def _compute(campaign: Campaign) -> tuple[list[CampaignNumber], list[str], list[int]]:
     """Return the numbers, the notes, and the lengths of written captions."""
     task = task_named(campaign.kind)
     if not task.result.judges_systems:
@@ -141,7 +141,7 @@ def _compute(campaign: Campaign) -> tuple[list[ResultNumber], list[str], list[in
     return rows + agreement, notes, []
 
 
-def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list[ResultNumber], list[str]]:
+def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list[CampaignNumber], list[str]]:
     """Return the wins of systems against each other, and the accuracy of metrics on the winners."""
     try:
         votes = judged.count_votes()
@@ -155,11 +155,13 @@ def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list
                 continue
             # Without a pair that has a winner, an accuracy is not defined.
             ends = (each.value, each.low, each.high) if each.pairs else (None, None, None)
-            rows.append(ResultNumber("metrics", campaign.kind, category, metric, "", *ends, each.pairs, None))
+            rows.append(
+                CampaignNumber("metrics", campaign.kind, category, metric, "", *ends, each.pairs, None)
+            )
     return rows, [measured.note]
 
 
-def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[ResultNumber], list[str]]:
+def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[CampaignNumber], list[str]]:
     if not isinstance(judged.result, PairVotes | RatingResult):
         return [], []
     try:
@@ -172,7 +174,7 @@ def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[R
         ]
     scores = judged.scores(columns)
     rows = [
-        ResultNumber(
+        CampaignNumber(
             "systems", score.question, _ALL, score.system, "", score.value, score.low, score.high,
             score.images, score.votes,
         )
@@ -185,7 +187,7 @@ def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[R
     return rows, notes
 
 
-def _list_wins(votes: PlanVotes) -> Iterator[ResultNumber]:
+def _list_wins(votes: PlanVotes) -> Iterator[CampaignNumber]:
     """Yield the share of pairs that a system wins against another; a tie is half a win."""
     for each in votes.wins:
         names = (get_row_name(each.a or "unknown"), get_row_name(each.b or "unknown"))
@@ -194,10 +196,10 @@ def _list_wins(votes: PlanVotes) -> Iterator[ResultNumber]:
         pairs = each.a_wins + each.b_wins + each.ties
         share = (each.a_wins + each.ties / 2) / pairs
         low, high = wilson_interval(share, pairs, _LEVEL)
-        yield ResultNumber("wins", WINS.name, each.kind or "", *names, share, low, high, pairs, None)
+        yield CampaignNumber("wins", WINS.name, each.kind or "", *names, share, low, high, pairs, None)
 
 
-def _count_choices(campaign: Campaign, judged: CountedJudgments) -> Iterator[ResultNumber]:
+def _count_choices(campaign: Campaign, judged: CountedJudgments) -> Iterator[CampaignNumber]:
     """Yield the share of answers for each choice, with an interval over images."""
     counts: dict[tuple[str, str], dict[str, Counter[str]]] = {}
     several = len({item.category for item in judged.items}) > 1
@@ -218,10 +220,10 @@ def _count_choices(campaign: Campaign, judged: CountedJudgments) -> Iterator[Res
             share = create_share_interval(points, most, _LEVEL)
             ends = (share.score, share.low, share.high)
             number = int(points.sum())
-            yield ResultNumber("choices", question, category, choice, "", *ends, len(units), number)
+            yield CampaignNumber("choices", question, category, choice, "", *ends, len(units), number)
 
 
-def _measure_agreement(campaign: Campaign) -> tuple[list[ResultNumber], list[str]]:
+def _measure_agreement(campaign: Campaign) -> tuple[list[CampaignNumber], list[str]]:
     rows, notes = [], []
     for each in measure_question_agreement(campaign):
         if not each.items:
@@ -231,13 +233,13 @@ def _measure_agreement(campaign: Campaign) -> tuple[list[ResultNumber], list[str
         question = each.question or campaign.kind
         name = f"alpha ({alpha.scale})" if alpha else "alpha"
         rows.append(
-            ResultNumber("agreement", question, each.category, name, "", *ends, each.items, each.answers)
+            CampaignNumber("agreement", question, each.category, name, "", *ends, each.items, each.answers)
         )
         notes += [alpha.note] if alpha else []
     return rows, notes
 
 
-def _describe_captions(campaign: Campaign, part: str) -> tuple[list[ResultNumber], list[str], list[int]]:
+def _describe_captions(campaign: Campaign, part: str) -> tuple[list[CampaignNumber], list[str], list[int]]:
     """Return statistics of the written captions by class and of all, notes, and the captions' lengths."""
     found = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
     values = list(found.values_list("item_id", "item__category", "answer"))
@@ -254,11 +256,11 @@ def _describe_captions(campaign: Campaign, part: str) -> tuple[list[ResultNumber
         mean = fmean(agreement.scores.values())
         name = "mean CIDEr-D against the other captions of the image"
         number = len(agreement.scores)
-        rows.append(ResultNumber("captions", "", _ALL, name, "", mean, None, None, number, number))
+        rows.append(CampaignNumber("captions", "", _ALL, name, "", mean, None, None, number, number))
     return rows, ["Words are capeval's tokens, without punctuation."], list(map(len, tokens))
 
 
-def _describe_class(category: str, captions: Sequence[tuple[int, Sequence[str]]]) -> Iterator[ResultNumber]:
+def _describe_class(category: str, captions: Sequence[tuple[int, Sequence[str]]]) -> Iterator[CampaignNumber]:
     lengths = [len(words) for _, words in captions]
     numbers: Mapping[str, float] = {
         "captions": len(captions),
@@ -273,4 +275,4 @@ def _describe_class(category: str, captions: Sequence[tuple[int, Sequence[str]]]
     }
     for name, value in numbers.items():
         count = len(captions)
-        yield ResultNumber("captions", "", category, name, "", float(value), None, None, count, count)
+        yield CampaignNumber("captions", "", category, name, "", float(value), None, None, count, count)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from capeval.studies.judging import HUMAN
-from capeval_server.annotation.releases.current_results import CampaignResults, ResultNumber
+from capeval_server.annotation.releases.current_results import CampaignNumber, CampaignResults
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
@@ -25,11 +25,11 @@ class ResultPivot:
 
     question: str
     columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[ResultNumber | None, ...]], ...]
+    lines: tuple[tuple[str, tuple[CampaignNumber | None, ...]], ...]
 
 
-def _by_question(rows: Sequence[ResultNumber]) -> dict[str, list[ResultNumber]]:
-    found: dict[str, list[ResultNumber]] = {}
+def _by_question(rows: Sequence[CampaignNumber]) -> dict[str, list[CampaignNumber]]:
+    found: dict[str, list[CampaignNumber]] = {}
     for row in rows:
         found.setdefault(row.question, []).append(row)
     return found
@@ -38,8 +38,8 @@ def _by_question(rows: Sequence[ResultNumber]) -> dict[str, list[ResultNumber]]:
 def pivot(
     results: CampaignResults,
     table: str,
-    down: Callable[[ResultNumber], str],
-    across: Callable[[ResultNumber], str],
+    down: Callable[[CampaignNumber], str],
+    across: Callable[[CampaignNumber], str],
 ) -> list[ResultPivot]:
     """Return the numbers of a table by question.
 
@@ -63,7 +63,7 @@ def pivot(
     return found
 
 
-def list_systems(results: CampaignResults) -> dict[str, list[ResultNumber]]:
+def list_systems(results: CampaignResults) -> dict[str, list[CampaignNumber]]:
     """Return the scores of systems by question, best first."""
     return _by_question(results.select("systems"))
 
