@@ -8,13 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, get_args, get_type_hints
 
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
-
 from capeval.toolkit import atomic_write
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Exclusion, Item, Participation, Response, Review
 from capeval_server.annotation.releases.judgments import get_image_id, list_judged_items, number_pairs
 from capeval_server.annotation.releases.result_files import render_csv
+from capeval_server.annotation.review.answer_explorer import annotate_responses
 from capeval_server.annotation.task_types import PairVotes, RatingResult, TaskType, task_named, task_of
 from capeval_server.annotation.task_types.base import ITEMS
 from capeval_server.annotation.task_types.results import JudgedQuestion, TaskResult
@@ -23,7 +22,6 @@ from capeval_server.annotation.text_rules.invisible_characters import find_invis
 __all__ = [
     "JudgmentRow",
     "UncountedReasons",
-    "annotate_responses",
     "explain_missing_parquet",
     "list_judgments",
     "render_judgments",
@@ -283,15 +281,6 @@ def _number_questions(campaign: Campaign, items: Sequence[Item]) -> tuple[dict[i
 
 # Reasons for which an answer has no content in later releases.
 _REMOVED = ("withdrawn", "redacted")
-
-
-def annotate_responses(responses: QuerySet[Response]) -> QuerySet[Any]:
-    """Add `slot_number`, `is_revised` and the latest `verdict` to answers."""
-    later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
-    return responses.annotate(
-        slot_number=F("filled_slot__number"), is_revised=Exists(later), verdict=Subquery(verdicts)
-    )
 
 
 def _load_responses(campaign: Campaign) -> list[Any]:

@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from capeval_server.annotation.models import Campaign, Response, Review, ReviewRequest
-from capeval_server.annotation.releases.judgment_table import annotate_responses
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["STATES", "AnswerFilter", "list_answers", "list_other_answers", "list_signals"]
+__all__ = [
+    "STATES",
+    "AnswerFilter",
+    "annotate_responses",
+    "list_answers",
+    "list_other_answers",
+    "list_signals",
+]
 
 STATES = {
     "all": "All answers",
@@ -50,6 +56,15 @@ class AnswerFilter:
     worker: str = ""
     search: str = ""
     disagreement: bool = False
+
+
+def annotate_responses(responses: QuerySet[Response]) -> QuerySet[Any]:
+    """Add `slot_number`, `is_revised` and the latest `verdict` to answers."""
+    later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
+    return responses.annotate(
+        slot_number=F("filled_slot__number"), is_revised=Exists(later), verdict=Subquery(verdicts)
+    )
 
 
 def list_signals(campaign: Campaign) -> list[str]:

@@ -18,9 +18,8 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign, Response, Review
 from capeval_server.annotation.releases.answer_export import EXPORTS, export_answers
-from capeval_server.annotation.releases.judgment_table import annotate_responses
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.review.answer_explorer import AnswerFilter, list_answers
+from capeval_server.annotation.review.answer_explorer import AnswerFilter, annotate_responses, list_answers
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
