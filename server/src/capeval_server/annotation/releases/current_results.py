@@ -31,6 +31,7 @@ from capeval_server.leaderboards.bounded_cache import BoundedCache
 
 __all__ = ["CampaignNumber", "CampaignResults", "get_results", "render_results"]
 
+_Ends = tuple[float | None, float | None, float | None]
 _ALL = "all"
 _LEVEL = 0.95
 # Wins and strengths have intervals without resamples. These only find out if there are enough images.
@@ -154,7 +155,7 @@ def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list
             if category != _ALL and len(by_class) == 2:
                 continue
             # Without a pair that has a winner, an accuracy is not defined.
-            ends = (each.value, each.low, each.high) if each.pairs else (None, None, None)
+            ends: _Ends = (each.value, each.low, each.high) if each.pairs else (None, None, None)
             rows.append(
                 CampaignNumber("metrics", campaign.kind, category, metric, "", *ends, each.pairs, None)
             )
@@ -229,7 +230,9 @@ def _measure_agreement(campaign: Campaign) -> tuple[list[CampaignNumber], list[s
         if not each.items:
             continue
         alpha = each.alpha
-        ends = (alpha.value, alpha.interval.low, alpha.interval.high) if alpha else (None, None, None)
+        ends: _Ends = (None, None, None)
+        if alpha:
+            ends = (alpha.value, alpha.interval.low, alpha.interval.high)
         question = each.question or campaign.kind
         name = f"alpha ({alpha.scale})" if alpha else "alpha"
         rows.append(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, get_args, get_type_hints
+from typing import IO, Any, NamedTuple, get_args, get_type_hints
 
 from capeval.toolkit import atomic_write
 from capeval_server.annotation.core.options import get_options
@@ -137,7 +137,7 @@ def _format_value(value: object) -> object:
     return value.isoformat(timespec="microseconds") if isinstance(value, datetime) else value
 
 
-def write_parquet(file: BinaryIO, rows: Iterable[JudgmentRow]) -> None:
+def write_parquet(file: IO[bytes], rows: Iterable[JudgmentRow]) -> None:
     """Write the table as Parquet to an open file. This requires pyarrow."""
     import pyarrow as pa
     from pyarrow import parquet
