@@ -19,6 +19,7 @@ _BOARD = "split=val&references=c2"
 _FIXED = {
     "app_label": ["challenges"],
     "content_type_id": ["1"],
+    "form": ["csv"],
     "id": ["1"],
     "key": ["invented"],
     "number": ["1"],
@@ -50,6 +51,7 @@ _QUERIES = {
     "api/challenges/<slug>/phases/<phase>/leaderboard": ["", _BOARD, f"{_BOARD}&format=csv"],
     "api/submissions/<submission_id>/images": ["split=val&references=c1"],
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
+    "campaigns/<slug:slug>/reviews/": ["", "state=all"],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
     "submissions/<uuid:pk>/examples/": ["", "split=shown&references=c1&image=1"],
     "<slug:slug>/organize/submissions/": ["", "state=scored&team=a"],
@@ -112,6 +114,8 @@ def _list_campaigns(route: str) -> list[str]:
         return list(FINISHED)
     if route.count("<") > 1:
         return ["reviewed"]
+    if route == "campaigns/<slug:slug>/results/":
+        return ["reviewed", *FINISHED]
     return ["pairwise-campaign", "reviewed", "finished"]
 
 

@@ -134,11 +134,23 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     # Each sentence is reviewed.
     manager.go(f"{place}reviews/")
     expect(manager.page.get_by_text("a cart with two red wheels stands in street 1")).to_be_visible()
+    expect(manager.page.get_by_text(f"{NUMBER} answers to review")).to_be_visible()
+    waiting = manager.page.locator("nav [aria-current] .badge")
+    keyboard = manager.page.keyboard
+    keyboard.press("j")
     for number in range(1, NUMBER + 1):
-        expect(manager.page.get_by_text(f"{NUMBER + 1 - number} answer")).to_be_visible()
-        manager.press("Accept")
+        keyboard.press("a")
+        expect(waiting).to_have_text(str(NUMBER - number))
+    # The last review is undone, and then all selected answers are accepted, without a reload.
+    keyboard.press("u")
+    expect(waiting).to_have_text("1")
+    keyboard.press("x")
+    keyboard.press("Shift+A")
+    expect(waiting).to_have_text("0")
+    manager.look()
+    manager.go(f"{place}reviews/")
     expect(manager.page.get_by_text("No answers to review.")).to_be_visible()
-    for tab in ("", "items/", "agreement/", "plan/", "workers/"):
+    for tab in ("", "items/", "results/", "agreement/", "plan/", "workers/"):
         manager.go(place + tab)
 
     # It is frozen, and becomes a challenge.
@@ -182,7 +194,16 @@ def test_every_page_for_managers(
     for kind in ("write", "triplet"):
         place = f"/campaigns/{slug}-{kind}/"
         worker = server.python(WORKER, f"{slug}-{kind}").strip()
-        parts = ("items/", "agreement/", "plan/", "workers/", "releases/", "reviews/", f"workers/{worker}/")
+        parts = (
+            "items/",
+            "results/",
+            "agreement/",
+            "plan/",
+            "workers/",
+            "releases/",
+            "reviews/",
+            f"workers/{worker}/",
+        )
         for part in ("", *parts):
             manager.go(f"{place}{part}")
     for address in ("/new/campaign/", "/new/campaign/from/triplet/", "/small/organize/campaigns/"):

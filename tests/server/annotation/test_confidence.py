@@ -261,7 +261,7 @@ def test_the_files_name_the_winners_that_ended_the_pairs(tmp_path: Path) -> None
     order = {"human": 3, "good": 2, "poor": 1, "other": 0}
     expected = [1 if order[pair.first_by or ""] >= order[pair.second_by or ""] else -1 for pair in plan.pairs]
     assert counted.winners.tolist() == expected
-    assert CountedJudgments(campaign)._count_votes().winners.tolist() == expected
+    assert CountedJudgments(campaign).count_votes().winners.tolist() == expected
 
 
 def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
@@ -278,11 +278,11 @@ def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
     number = work_all(worker, choose)
     assert number < 80
     judged = CountedJudgments(campaign)
-    for pair, winner in zip(judged.plan.pairs, judged._count_votes().winners.tolist(), strict=True):
+    for pair, winner in zip(judged.plan.pairs, judged.count_votes().winners.tolist(), strict=True):
         assert pair.first == "a hound"
         assert winner
     expected = [1 if share > 0.5 else -1 for share in preferred.values()]
-    assert judged._count_votes().winners.tolist() == expected
+    assert judged.count_votes().winners.tolist() == expected
     assert is_sound(campaign)
 
 

@@ -76,13 +76,19 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_revoke": (f"{ROOT}workers/WORKER/revoke/", {"confirm": "on"}),
     "campaign_reviews": (f"{ROOT}reviews/", None),
     "campaign_review": (f"{ROOT}reviews/RESPONSE/", {"rRESPONSE-verdict": "fine"}),
+    "campaign_accept": (f"{ROOT}reviews/accept/", {"answer": "RESPONSE"}),
+    "campaign_undo": (f"{ROOT}reviews/undo/", {"answer": "RESPONSE"}),
+    "campaign_answers_export": (f"{ROOT}reviews/answers.csv", None),
     "campaign_image": (f"{ROOT}images/IMAGE/small/", None),
     "campaign_releases": (f"{ROOT}releases/", None),
     "campaign_verify": (f"{ROOT}releases/1.0/verify/", {}),
     "campaign_download": (f"{ROOT}releases/1.0/files.zip", None),
     "campaign_use_in_new": (f"{ROOT}releases/1.0/challenge/", {}),
     "campaign_use_as_references": (f"{ROOT}releases/1.0/references/", None),
-    "campaign_results": (f"{ROOT}results.zip", None),
+    "campaign_results": (f"{ROOT}results/", None),
+    "campaign_results_plot": (f"{ROOT}results/plot.svg", None),
+    "campaign_results_table": (f"{ROOT}results.csv", None),
+    "campaign_result_files": (f"{ROOT}results.zip", None),
     "campaign_payments": (f"{ROOT}payments.csv", None),
 }
 
@@ -156,7 +162,9 @@ def addresses(campaign: Campaign) -> dict[str, tuple[str, dict[str, str] | None]
     for name, (place, form) in ADDRESSES.items():
         for word, value in known.items():
             place = place.replace(word, str(value))
-            form = form and {key.replace(word, str(value)): text for key, text in form.items()}
+            form = form and {
+                key.replace(word, str(value)): text.replace(word, str(value)) for key, text in form.items()
+            }
         found[name] = (place, form)
     return found
 
@@ -198,7 +206,8 @@ def test_managers_and_staff_find_all(campaign: Campaign, olga: Someone) -> None:
     campaign.organizers.add(manager.user)
     for who in (olga, manager, Someone("staff", is_staff=True)):
         for name, (place, form) in addresses(campaign).items():
-            if form is not None or name == "campaign_results":
+            # Captions have no files for studies, and no plot of systems.
+            if form is not None or name in ("campaign_result_files", "campaign_results_plot"):
                 continue
             sent = who.client.get(place)
             if who is manager and place.startswith("/new/"):
@@ -796,7 +805,7 @@ def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
         assert set(archive.namelist()) == {"pairs.csv", "triplets.csv", "votes.csv"}
         assert len(archive.read("votes.csv").splitlines()) == 121
     assert olga.client.get(f"{ROOT}results.zip").status_code == 404
-    assert "Download the current answers" in see(olga, f"{place}/releases/")
+    assert "results.zip" in see(olga, f"{place}/results/")
     olga.do(f"{place}/releases/", name="1.0", seed=0)
     page = see(olga, f"{place}/releases/")
     assert "Publish as references" not in page
@@ -804,4 +813,4 @@ def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
     empty.organizers.add(olga.user)
     olga.do(f"/campaigns/{empty.slug}/releases/", 422, name="1.0", seed=0)
     assert olga.client.get(f"/campaigns/{empty.slug}/results.zip").status_code == 302
-    assert "The results cannot be downloaded" in see(olga, f"/campaigns/{empty.slug}/releases/")
+    assert "The results cannot be downloaded" in see(olga, f"/campaigns/{empty.slug}/results/")

@@ -497,10 +497,11 @@ class Review(models.Model):
     """A reviewer's verdict on an answer. Never changed; the latest verdict counts."""
 
     class Verdict(models.TextChoices):
-        """Decision of a reviewer."""
+        """Decision of a reviewer. An undone review leaves the answer without a verdict."""
 
         FINE = "fine"
         REJECTED = "rejected"
+        UNDONE = "undone"
 
     class Reason(models.TextChoices):
         """Reason for a rejection."""

@@ -18,6 +18,7 @@ from ninja.operation import PathView
 
 from capeval import __version__
 from capeval_server.api import (
+    annotation_answers,
     annotation_campaigns,
     annotation_items,
     annotation_releases,
@@ -144,6 +145,7 @@ for module in (
     annotation_items,
     annotation_workers,
     annotation_reviews,
+    annotation_answers,
     annotation_statistics,
     annotation_releases,
 ):

@@ -11,7 +11,7 @@ from typing import Any
 from capeval_server.core.svg_plots import Theme, svg
 from capeval_server.leaderboards.entries import Leaderboard
 
-__all__ = ["TOP", "Plot", "plot"]
+__all__ = ["TOP", "Dot", "Plot", "plot"]
 
 # Maximum number of rows of a plot.
 TOP = 30

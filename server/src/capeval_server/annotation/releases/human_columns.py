@@ -21,7 +21,16 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.judgments import HumanScoreColumn
 
-__all__ = ["HumanScoreCell", "HumanScoreRow", "columns_of", "list_board_columns", "list_questions", "rows_of"]
+__all__ = [
+    "HumanScoreCell",
+    "HumanScoreRow",
+    "columns_of",
+    "describe_stopping",
+    "explain_adaptive",
+    "list_board_columns",
+    "list_questions",
+    "rows_of",
+]
 
 _log = logging.getLogger(__name__)
 # Columns by release, which never change.
@@ -192,12 +201,21 @@ def _list_notes(
         if each.alpha_scale
     )
     known = (f"{interval}." for interval in intervals if interval)
-    chosen = _CHOSEN.get(question, "") if manifest.get("next_pairs") else ""
-    return tuple(note for note in (*known, *alphas, _describe_stopping(manifest), chosen) if note)
+    chosen = explain_adaptive(question) if manifest.get("next_pairs") else ""
+    return tuple(note for note in (*known, *alphas, describe_stopping(manifest), chosen) if note)
 
 
-def _describe_stopping(manifest: Mapping[str, Any]) -> str:
-    """Return a note on early stopping from a manifest; older manifests have less data."""
+def explain_adaptive(question: str) -> str:
+    """Return a note on a question's scores after adaptive sampling; empty if it does not affect them."""
+    return _CHOSEN.get(question, "")
+
+
+def describe_stopping(manifest: Mapping[str, Any]) -> str:
+    """Return a note on early stopping; empty if there is none.
+
+    Args:
+        manifest: The settings of a campaign, or the manifest of a release; older manifests have less data.
+    """
     confidence = manifest.get("confidence")
     if confidence:
         return (

@@ -6,21 +6,28 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
-
-from django.db.models import Exists, F, OuterRef, Subquery
+from typing import IO, Any, NamedTuple, get_args, get_type_hints
 
 from capeval.toolkit import atomic_write
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Exclusion, Item, Participation, Response, Review
 from capeval_server.annotation.releases.judgments import get_image_id, list_judged_items, number_pairs
-from capeval_server.annotation.releases.result_files import write_csv
+from capeval_server.annotation.releases.result_files import render_csv
+from capeval_server.annotation.review.answer_explorer import annotate_responses
 from capeval_server.annotation.task_types import PairVotes, RatingResult, TaskType, task_named, task_of
 from capeval_server.annotation.task_types.base import ITEMS
 from capeval_server.annotation.task_types.results import JudgedQuestion, TaskResult
 from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
 
-__all__ = ["JudgmentRow", "explain_missing_parquet", "list_judgments", "write_judgments"]
+__all__ = [
+    "JudgmentRow",
+    "UncountedReasons",
+    "explain_missing_parquet",
+    "list_judgments",
+    "render_judgments",
+    "write_judgments",
+    "write_parquet",
+]
 
 _FIRST, _SECOND = ITEMS
 _CAPTIONS = ("system", "second_system", "caption", "second_caption", "reference")
@@ -110,11 +117,18 @@ def write_judgments(campaign: Campaign, counted: Collection[int], folder: Path) 
     """
     rows = list(list_judgments(campaign, counted))
     paths = [folder / "judgments.csv"]
-    write_csv(paths[0], JudgmentRow._fields, ([*map(_format_value, row)] for row in rows))
+    with atomic_write(paths[0]) as file:
+        file.write(render_judgments(rows).encode())
     if not explain_missing_parquet():
         paths.append(folder / "judgments.parquet")
-        _write_parquet(paths[1], rows)
+        with atomic_write(paths[1]) as file:
+            write_parquet(file, rows)
     return paths
+
+
+def render_judgments(rows: Iterable[JudgmentRow]) -> str:
+    """Return the table as CSV."""
+    return render_csv(JudgmentRow._fields, ([*map(_format_value, row)] for row in rows))
 
 
 def _format_value(value: object) -> object:
@@ -123,7 +137,8 @@ def _format_value(value: object) -> object:
     return value.isoformat(timespec="microseconds") if isinstance(value, datetime) else value
 
 
-def _write_parquet(path: Path, rows: Iterable[JudgmentRow]) -> None:
+def write_parquet(file: IO[bytes], rows: Iterable[JudgmentRow]) -> None:
+    """Write the table as Parquet to an open file. This requires pyarrow."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -141,24 +156,27 @@ def _write_parquet(path: Path, rows: Iterable[JudgmentRow]) -> None:
             for name, hint in get_type_hints(JudgmentRow).items()
         ]
     )
-    columns = zip(*rows, strict=True)
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    table = pa.table(arrays, schema)
-    with atomic_write(path) as file:
-        parquet.write_table(table, file)
+    parquet.write_table(pa.table(arrays, schema), file)
 
 
-def list_judgments(campaign: Campaign, counted: Collection[int]) -> Iterator[JudgmentRow]:
-    """Yield the rows of all answers: by item, the counted answers in the order of their slots first.
+def list_judgments(
+    campaign: Campaign, counted: Collection[int], chosen: Collection[int] | None = None
+) -> Iterator[JudgmentRow]:
+    """Yield the rows of answers: by item, the counted answers in the order of their slots first.
 
     Args:
         campaign: The campaign.
-        counted: The primary keys of the answers that the release counts.
+        counted: The primary keys of the counted answers.
+        chosen: The primary keys of the answers of the table, also with sentences that do not count. By
+            default, the table has all answers, without such sentences.
     """
     context = _Context(campaign, counted)
     for row in context.responses:
-        for judged in _split_answer(row, campaign):
-            yield context.build_row(row, judged)
+        if chosen is None or row.pk in chosen:
+            for judged in _split_answer(row, campaign):
+                yield context.build_row(row, judged, shows_all=chosen is not None)
 
 
 class _Context:
@@ -168,9 +186,7 @@ class _Context:
         self._task, self._counted = task_named(campaign.kind), counted
         items = list_judged_items(campaign)
         self._pairs, self._triplets = _number_questions(campaign, items)
-        excluded = Exclusion.objects.filter(campaign=campaign, lifted=None)
-        self._blocked = set(excluded.values_list("participation", flat=True))
-        self._excluded = set(excluded.values_list("response", flat=True))
+        self._reasons = UncountedReasons(campaign)
         order = {item.pk: number for number, item in enumerate(items)}
         self.responses = _load_responses(campaign)
         self._seconds = _measure_seconds(self.responses)
@@ -184,10 +200,10 @@ class _Context:
             )
         )
 
-    def build_row(self, row: Any, judged: JudgedQuestion) -> JudgmentRow:
+    def build_row(self, row: Any, judged: JudgedQuestion, *, shows_all: bool) -> JudgmentRow:
         """Return the row of an answer and a question."""
         item, counts = row.item, row.pk in self._counted
-        reason = None if counts else self._find_reason(row)
+        reason = None if counts else self._reasons.find(row)
         kept = reason not in _REMOVED
         return JudgmentRow(
             response=row.pk,
@@ -195,7 +211,7 @@ class _Context:
             image_id=get_image_id(item) if self._task.result.judges_systems else item.key,
             group=item.group or None,
             category=item.category or None,
-            **_describe_captions(row, self._task, counts=counts),
+            **_describe_captions(row, self._task, shown=counts or (shows_all and kept)),
             pair=self._pairs.get(item.pk),
             triplet=self._triplets.get(item.pk),
             question=judged.question,
@@ -214,8 +230,25 @@ class _Context:
             reason=reason,
         )
 
-    def _find_reason(self, row: Any) -> str:
-        """Return the first reason, in the order of the documentation, why an answer is not counted."""
+
+class UncountedReasons:
+    """The reasons why answers of a campaign do not count.
+
+    Args:
+        campaign: The campaign.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        excluded = Exclusion.objects.filter(campaign=campaign, lifted=None)
+        self._blocked = set(excluded.values_list("participation", flat=True))
+        self._excluded = set(excluded.values_list("response", flat=True))
+
+    def find(self, row: Any) -> str:
+        """Return the first reason, in the order of the documentation, why an answer is not counted.
+
+        Args:
+            row: The answer, annotated by `annotate_responses`.
+        """
         reasons = {
             "withdrawn": row.participation.stage == Participation.Stage.WITHDREW,
             "redacted": bool(row.redacted),
@@ -251,12 +284,7 @@ _REMOVED = ("withdrawn", "redacted")
 
 
 def _load_responses(campaign: Campaign) -> list[Any]:
-    """Return all answers with `slot_number`, `is_revised` and the latest `verdict`."""
-    later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
-    rows = Response.objects.filter(item__campaign=campaign).annotate(
-        slot_number=F("filled_slot__number"), is_revised=Exists(later), verdict=Subquery(verdicts)
-    )
+    rows = annotate_responses(Response.objects.filter(item__campaign=campaign))
     return list(rows.select_related("item__image", "assignment", "participation__worker", "texts"))
 
 
@@ -285,12 +313,12 @@ def _split_answer(row: Response, campaign: Campaign) -> Iterator[JudgedQuestion]
     return result.split_answer(task.name, answer)
 
 
-def _describe_captions(row: Response, task: TaskType, *, counts: bool) -> dict[str, Any]:
+def _describe_captions(row: Response, task: TaskType, *, shown: bool) -> dict[str, Any]:
     """Return the captions of an item and their systems, or the caption that the worker wrote."""
     payload: Mapping[str, str] = row.item.payload
     if task.written and not row.item.is_quiz:
         # Sentences that don't count, such as rejected ones, must not be in a file that never changes.
-        text = row.answer[task.written] if counts else None
+        text = row.answer[task.written] if shown else None
         caption = remove_invisible(text) if text and find_invisible(text) else text
         return {**dict.fromkeys(_CAPTIONS), "caption": caption}
     caption = task.result.caption if isinstance(task.result, RatingResult) else _FIRST

@@ -149,7 +149,7 @@ class CountedJudgments:
         """
         if not isinstance(self.result, RatingResult):
             try:
-                return judge_wins(self._count_votes(), options)
+                return judge_wins(self.count_votes(), options)
             except MismatchError:
                 return ()
         try:
@@ -160,8 +160,13 @@ class CountedJudgments:
         except MismatchError as error:
             raise CampaignError(f"{self._campaign.slug}: {error}") from None
 
-    def _count_votes(self) -> PlanVotes:
-        """Return the counts of the votes."""
+    def count_votes(self) -> PlanVotes:
+        """Return the counts of the votes, without questions that have none.
+
+        Raises:
+            CampaignError: The campaign does not collect votes.
+            MismatchError: No question is complete.
+        """
         answers = [
             [PAIR_CHOICES[one.answer["choice"]] for one in self.counted.get(item.pk, [])]
             for item in self.items

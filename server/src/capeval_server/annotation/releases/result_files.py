@@ -23,7 +23,7 @@ from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.task_types import TASKS, PairVotes
 
-__all__ = ["plan_items", "write_choices", "write_csv", "write_results"]
+__all__ = ["plan_items", "render_csv", "write_choices", "write_csv", "write_results"]
 
 
 def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
@@ -147,16 +147,22 @@ def write_choices(campaign: Campaign, path: Path) -> Path:
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table as CSV, with text escaped against spreadsheet formulas.
-
-    Missing cells (None) are empty.
+    """Write a table as CSV, in the form of `render_csv`.
 
     Raises:
         OSError: The file can't be written.
     """
-    lines = [",".join(names), *(",".join(map(_format_cell, escape_row(row))) for row in rows)]
     with atomic_write(path) as file:
-        file.write("".join(f"{line}\n" for line in lines).encode())
+        file.write(render_csv(names, rows).encode())
+
+
+def render_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table as CSV, with text escaped against spreadsheet formulas.
+
+    Missing cells (None) are empty.
+    """
+    lines = [",".join(names), *(",".join(map(_format_cell, escape_row(row))) for row in rows)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _format_cell(cell: object) -> str:

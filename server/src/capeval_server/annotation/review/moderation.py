@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from capeval_server.annotation.core.locks import lock_items, lock_participation, lock_voted
 from capeval_server.annotation.core.options import get_options
@@ -44,9 +44,11 @@ __all__ = [
     "review",
     "set_hold",
     "unblock",
+    "undo_review",
 ]
 
 _HELD = Assignment.State.HELD
+_VERDICTS = (Review.Verdict.FINE, Review.Verdict.REJECTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,13 @@ def list_review_queue(campaign: Campaign) -> QuerySet[Response]:
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     # The query starts from the requests: there are few, while there may be half a million answers.
     asked = ReviewRequest.objects.filter(response__item__campaign=campaign).values("response")
-    waiting = Response.objects.filter(pk__in=asked, reviews=None, redacted="").filter(~Exists(later))
+    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
+    waiting = (
+        Response.objects.filter(pk__in=asked, redacted="")
+        .annotate(latest=Subquery(verdicts))
+        .filter(Q(latest=None) | Q(latest=Review.Verdict.UNDONE))
+        .filter(~Exists(later))
+    )
     return waiting.exclude(participation__stage=Participation.Stage.WITHDREW).order_by("pk")
 
 
@@ -92,7 +100,7 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
     Raises:
         CampaignError: The reviewer wrote the answer, or it is rejected without a reason.
     """
-    if verdict not in Review.Verdict.values or reason not in Review.Reason.values:
+    if verdict not in _VERDICTS or reason not in Review.Reason.values:
         raise CampaignError(
             f"'verdict' must be fine or rejected, and 'reason' one of"
             f" {', '.join(Review.Reason.values[1:])} (got {verdict!r} and {reason!r})"
@@ -100,9 +108,35 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
     if (verdict == Review.Verdict.REJECTED) != bool(reason):
         raise CampaignError("'reason' is required to reject an answer, and not allowed otherwise")
     note = _validate_note("note", note, needed=False)
+    _check_author(user, response)
+    return _store_review(user, response, verdict, reason, note)
+
+
+def undo_review(user: User, response: Response) -> Review:
+    """Undo the latest review of an answer, which has no verdict then.
+
+    An answer that waited for its review waits again. An answer that was rejected fills a slot that is still
+    free, if any.
+
+    Raises:
+        CampaignError: The answer has no verdict, or the user wrote it.
+    """
+    _check_author(user, response)
+    with transaction.atomic():
+        lock_participation(response.participation)
+        latest = response.reviews.order_by("-pk").first()
+        if latest is None or latest.verdict == Review.Verdict.UNDONE:
+            raise CampaignError("this answer has no review to undo")
+        return _store_review(user, response, Review.Verdict.UNDONE, "", "")
+
+
+def _check_author(user: User, response: Response) -> None:
     author = response.participation.worker
     if user.pk in (author.user_id, author.account_id):
         raise CampaignError("you cannot review your own answers")
+
+
+def _store_review(user: User, response: Response, verdict: str, reason: str, note: str) -> Review:
     with transaction.atomic():
         participation = lock_participation(response.participation)
         lock_voted([response.item_id], participation.campaign)

@@ -30,7 +30,8 @@ def judged(participation: Participation) -> tuple[int, int]:
     verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
     reviewed = Response.objects.filter(participation=participation).annotate(verdict=Subquery(verdicts))
     reviews = reviewed.aggregate(
-        judged=Count("verdict"), fine=Count("pk", filter=Q(verdict=Review.Verdict.FINE))
+        judged=Count("pk", filter=Q(verdict__in=(Review.Verdict.FINE, Review.Verdict.REJECTED))),
+        fine=Count("pk", filter=Q(verdict=Review.Verdict.FINE)),
     )
     checks = CheckResult.objects.filter(
         response__participation=participation, response__item__is_training=False

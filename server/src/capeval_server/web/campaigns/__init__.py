@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import path
 
-from capeval_server.web.campaigns import agreement, creation, overview, releases, reviews, workers
+from capeval_server.web.campaigns import agreement, creation, overview, releases, results, reviews, workers
 from capeval_server.web.campaigns.common import View
 
 __all__ = ["urlpatterns"]
@@ -42,11 +42,17 @@ urlpatterns = [
     _create_route("payments.csv", workers.payments, "payments"),
     _create_route("reviews/", reviews.reviews, "reviews"),
     _create_route("reviews/<int:pk>/", reviews.review, "review"),
+    _create_route("reviews/accept/", reviews.accept, "accept"),
+    _create_route("reviews/undo/", reviews.undo, "undo"),
+    _create_route("reviews/answers.<str:form>", reviews.export, "answers_export"),
     _create_route("images/<int:pk>/<slug:size>/", reviews.image, "image"),
     _create_route("releases/", releases.releases, "releases"),
     _create_route("releases/<str:name>/verify/", releases.verify, "verify"),
     _create_route("releases/<str:name>/files.zip", releases.download, "download"),
     _create_route("releases/<str:name>/challenge/", releases.use_in_new, "use_in_new"),
     _create_route("releases/<str:name>/references/", releases.use_as_references, "use_as_references"),
-    _create_route("results.zip", releases.results, "results"),
+    _create_route("results/", results.results, "results"),
+    _create_route("results/plot.svg", results.plot, "results_plot"),
+    _create_route("results.csv", results.table, "results_table"),
+    _create_route("results.zip", results.files, "result_files"),
 ]

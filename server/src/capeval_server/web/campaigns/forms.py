@@ -9,8 +9,9 @@ from django import forms
 from django.contrib.auth.models import User
 
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
-from capeval_server.annotation.models import LONGEST_NOTE, Review
-from capeval_server.annotation.task_types import TaskType
+from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
+from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_signals
+from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.quiz import quizzes
 from capeval_server.annotation.text_rules.rules import LEVELS, RULES
 from capeval_server.annotation.workers.enrollment import MOST_INVITES
@@ -18,6 +19,7 @@ from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 
 __all__ = [
+    "AnswerFilterForm",
     "AnswersForm",
     "FreezeForm",
     "InviteForm",
@@ -208,13 +210,45 @@ class InviteForm(forms.Form):
 class ReviewForm(forms.Form):
     """Form to review an answer."""
 
-    verdict = forms.ChoiceField(choices=[(one, one) for one in Review.Verdict.values])
+    verdict = forms.ChoiceField(choices=[(one, one) for one in ("fine", "rejected")])
     reason = forms.ChoiceField(
         required=False,
         choices=[("", "Select a reason"), *((one, one) for one in Review.Reason.values[1:])],
         help_text="Required to reject the answer. A rejected item goes to another worker.",
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
+
+
+class AnswerFilterForm(forms.Form):
+    """Form that chooses answers of a campaign."""
+
+    state = forms.ChoiceField(required=False, choices=list(STATES.items()))
+    signal = forms.ChoiceField(required=False, label="Reason for review")
+    category = forms.ChoiceField(required=False, label="Class")
+    worker = forms.CharField(required=False, max_length=16)
+    search = forms.CharField(required=False, max_length=200, label="Text")
+    disagreement = forms.BooleanField(required=False, label="Answers differ")
+
+    def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        classes = campaign.items.exclude(category="").order_by("category").values_list("category", flat=True)
+        for name, values in (("signal", list_signals(campaign)), ("category", list(classes.distinct()))):
+            choices = [("", "Any"), *((value, value) for value in values)]
+            cast(forms.ChoiceField, self.fields[name]).choices = choices
+            if not values:
+                del self.fields[name]
+        task = task_named(campaign.kind)
+        if not task.reviewed:
+            names = ("all", "counted", "uncounted")
+            cast(forms.ChoiceField, self.fields["state"]).choices = [(name, STATES[name]) for name in names]
+        if task.written:
+            # Captions always differ: a signal finds those that are too different.
+            del self.fields["disagreement"]
+
+    def get_filter(self) -> AnswerFilter:
+        """Return the valid choice."""
+        given = {name: value for name, value in self.cleaned_data.items() if value}
+        return AnswerFilter(**given)
 
 
 class FreezeForm(forms.Form):

@@ -17,7 +17,6 @@ from capeval_server.annotation.releases.archives import (
     freeze_with_plans,
     zip_challenge,
     zip_release,
-    zip_results,
 )
 from capeval_server.annotation.releases.judgment_table import explain_missing_parquet
 from capeval_server.annotation.task_types import task_named
@@ -34,10 +33,19 @@ from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.common import show as show_to_organizers
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
-__all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
+__all__ = [
+    "download",
+    "is_judged",
+    "releases",
+    "send_zip",
+    "use_as_references",
+    "use_in_new",
+    "verify",
+]
 
 
-def _is_judged(campaign: Campaign) -> bool:
+def is_judged(campaign: Campaign) -> bool:
+    """Return whether the answers of a campaign judge captions."""
     return task_named(campaign.kind).result.judges_systems
 
 
@@ -45,7 +53,7 @@ def _is_judged(campaign: Campaign) -> bool:
 @for_managers
 def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """List the releases, and freeze a new one."""
-    judged = _is_judged(campaign)
+    judged = is_judged(campaign)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = FreezeForm(*sent, judged=judged)
     if form.is_valid():
@@ -119,24 +127,11 @@ def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
 def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:
     """Send the files of a release as a zip."""
     data = zip_release(get_user(request), _get_release(campaign, name))
-    return _send_zip(data, f"{campaign.slug}-{name}.zip")
+    return send_zip(data, f"{campaign.slug}-{name}.zip")
 
 
-@for_managers
-@require_safe
-def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
-    """Send the answers that currently count as a zip of files for `capeval study`."""
-    if not _is_judged(campaign):
-        raise NotFoundError
-    try:
-        data = zip_results(get_user(request), campaign, complete_only="complete" in request.GET)
-    except CapevalError as error:
-        messages.error(request, f"The results cannot be downloaded: {error}.")
-        return redirect("campaign_releases", campaign.slug)
-    return _send_zip(data, f"{campaign.slug}-results.zip")
-
-
-def _send_zip(data: bytes, name: str) -> FileResponse:
+def send_zip(data: bytes, name: str) -> FileResponse:
+    """Return the response that downloads a zip."""
     answer = FileResponse([data], as_attachment=True, filename=name, content_type="application/zip")
     answer["Content-Length"] = str(len(data))
     return answer
@@ -169,7 +164,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Preview a release as the next version of a reference set."""
     release, user = _get_release(campaign, name), get_user(request)
-    if _is_judged(campaign):
+    if is_judged(campaign):
         raise NotFoundError
     form = UseForm(user, stored.list_splits(release), request.POST or None)
     if form.is_valid():

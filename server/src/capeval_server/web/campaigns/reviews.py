@@ -1,93 +1,96 @@
-"""Pages to review answers anonymously. Reviewers do not see their own answers."""
+"""Pages of a campaign's answers, with their reviews. Users do not review their own answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns.images import send_image
-from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.models import Campaign, Response, Review
+from capeval_server.annotation.releases.answer_export import EXPORTS, export_answers
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.review.answer_explorer import AnswerFilter, annotate_responses, list_answers
+from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
+from capeval_server.web.campaigns.answer_cards import build_cards
 from capeval_server.web.campaigns.common import for_managers, show
-from capeval_server.web.campaigns.forms import ReviewForm
-from capeval_server.web.hosting.common import add_success_message
+from capeval_server.web.campaigns.forms import AnswerFilterForm, ReviewForm
+from capeval_server.web.campaigns.presenters import format_count
+from capeval_server.web.hosting.common import add_success_message, paginate
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 
-__all__ = ["image", "review", "reviews"]
+__all__ = ["accept", "export", "image", "review", "reviews", "undo"]
 
-# Answers per page.
-_PER_PAGE = 10
+# Answers per page, and maximum number of answers in one action.
+_PER_PAGE = 20
+_MOST = 200
 
 
 @for_managers
 @require_safe
 def reviews(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Show the earliest answers to review."""
-    return _show_reviews(request, campaign)
+    """Show the answers that the query chooses: by default, those that wait for a review."""
+    return _show_answers(request, campaign)
 
 
-def _list_waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
-    """Return the answers that this user can review."""
-    own = Response.objects.filter(item__campaign=campaign, participation__worker__user=get_user(request))
-    return moderation.list_review_queue(campaign).exclude(pk__in=own.values("pk"))
+def _get_form(request: HttpRequest, campaign: Campaign) -> AnswerFilterForm:
+    """Return the filter of the query, or of the page on which an action was chosen."""
+    given = request.GET.copy()
+    given.setdefault("state", "waiting" if task_named(campaign.kind).reviewed else "all")
+    return AnswerFilterForm(campaign, given)
 
 
-def _show_reviews(
-    request: HttpRequest, campaign: Campaign, wrong: Response | None = None, form: ReviewForm | None = None
+def _show_answers(
+    request: HttpRequest, campaign: Campaign, forms: dict[int, ReviewForm] | None = None
 ) -> HttpResponse:
-    waiting = _list_waiting(request, campaign)
-    task = task_named(campaign.kind)
-    found = waiting.select_related("item").prefetch_related("review_requests")[:_PER_PAGE]
-    shown = [
-        {
-            "response": response,
-            "image": response.item.image_id,
-            "shown": _list_texts(task.shown(response.item.payload, mirrored=False)),
-            "answer": _render_answer(task, response),
-            "reasons": [asked.reason for asked in response.review_requests.all()],
-            "form": form if form and response == wrong else ReviewForm(prefix=f"r{response.pk}"),
-        }
-        for response in (found if task.reviewed else [])
-    ]
+    form, user = _get_form(request, campaign), get_user(request)
+    asked = form.get_filter() if form.is_valid() else AnswerFilter()
+    rows = list_answers(campaign, asked, user)
+    rows = rows if form.is_valid() else rows.none()
+    pages = paginate(request, _with_details(rows), _PER_PAGE)
+    cards = build_cards(
+        campaign, list(pages["found"]), user, shows_workers=_shows_workers(asked), forms=forms
+    )
     _, rest = title_and_rest(latest_texts(campaign).instructions)
-    context: dict[str, Any] = {"shown": shown, "waiting": waiting.count(), "instructions": to_html(rest)}
-    return show(request, campaign, "reviews", tab="reviews", **context, status=422 if form else 200)
-
-
-def _list_texts(shown: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of an item that the worker saw, by name."""
-    texts = {
-        name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
-        for name, value in shown.items()
+    context: dict[str, Any] = {
+        **pages,
+        "filter": form,
+        "asked": asked,
+        "cards": cards,
+        "reviewed": task_named(campaign.kind).reviewed,
+        "instructions": to_html(rest),
+        "whole_query": request.GET.urlencode(),
     }
-    return {name: text for name, text in texts.items() if text}
+    status = 422 if forms or not form.is_valid() else 200
+    return show(request, campaign, "reviews", tab="reviews", **context, status=status)
 
 
-def _render_answer(task: TaskType, response: Response) -> str:
-    if task.written:
-        return str(response.answer[task.written])
-    chosen = task.in_words(response.item.payload, response.answer, mirrored=False)
-    return "; ".join(f"{question}: {choice}" for question, choice in chosen.items())
+def _shows_workers(asked: AnswerFilter) -> bool:
+    """Return whether a page shows workers: reviews are blind."""
+    return asked.state != "waiting"
+
+
+def _with_details(rows: Any) -> Any:
+    return rows.select_related("item", "participation__worker").prefetch_related("review_requests", "reviews")
 
 
 @for_managers
 @require_POST
 def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     """Accept or reject an answer."""
-    rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
-    found = get_object_or_404(rows, pk=pk)
+    found = get_object_or_404(_select_responses(campaign, [pk]))
     form = ReviewForm(request.POST, prefix=f"r{pk}")
     if form.is_valid():
         given = form.cleaned_data
@@ -99,16 +102,128 @@ def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
             form.add_error("reason", str(error))
         else:
             fine = given["verdict"] == "fine"
-            add_success_message(
-                request,
-                "Accepted the answer." if fine else "Rejected the answer. The item goes to another worker.",
-            )
-            return redirect("campaign_reviews", campaign.slug)
-    if found not in _list_waiting(request, campaign)[:_PER_PAGE]:
-        problems = " ".join(str(text) for texts in form.errors.values() for text in texts)
-        messages.error(request, f"Not stored: {problems}")
-        return redirect("campaign_reviews", campaign.slug)
-    return _show_reviews(request, campaign, found, form)
+            text = "Accepted the answer." if fine else "Rejected the answer. The item goes to another worker."
+            return _finish(request, campaign, [pk], text)
+    return _refuse(request, campaign, pk, form)
+
+
+@for_managers
+@require_POST
+def accept(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Accept the selected answers."""
+    user = get_user(request)
+    done, error = _act_on_each(
+        request, campaign, lambda response: moderation.review(user, response, Review.Verdict.FINE)
+    )
+    return _finish(request, campaign, done, f"Accepted {format_count(len(done), 'answer')}.", error)
+
+
+@for_managers
+@require_POST
+def undo(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Undo the reviews of the selected answers."""
+    user = get_user(request)
+    done, error = _act_on_each(request, campaign, lambda response: moderation.undo_review(user, response))
+    text = f"Undid the review of {format_count(len(done), 'answer')}."
+    return _finish(request, campaign, done, text, error)
+
+
+def _act_on_each(
+    request: HttpRequest, campaign: Campaign, act: Callable[[Response], object]
+) -> tuple[list[int], str]:
+    """Act on the answers of a form; return the keys of those that changed, and the first error."""
+    keys = [int(key) for key in request.POST.getlist("answer") if key.isdecimal()][:_MOST]
+    done, errors = [], []
+    for response in _select_responses(campaign, keys).order_by("pk"):
+        try:
+            act(response)
+        except CapevalError as error:
+            errors.append(f"Not stored: {error}.")
+        else:
+            done.append(response.pk)
+    if not keys:
+        errors.append("Select at least one answer.")
+    return done, errors[0] if errors else ""
+
+
+def _select_responses(campaign: Campaign, keys: Sequence[int]) -> QuerySet[Response]:
+    rows = Response.objects.filter(item__campaign=campaign, pk__in=keys)
+    return rows.select_related("participation__worker")
+
+
+def _finish(
+    request: HttpRequest, campaign: Campaign, keys: Sequence[int], text: str, error: str = ""
+) -> HttpResponse:
+    """Return the changed cards to the program of the page; otherwise, redirect to the page."""
+    if _wants_cards(request):
+        return _send_cards(request, campaign, keys, error or text, status=200 if keys else 422)
+    if error:
+        messages.error(request, error)
+    if keys:
+        add_success_message(request, text)
+    query = request.GET.urlencode()
+    place = reverse("campaign_reviews", args=(campaign.slug,))
+    return redirect(f"{place}?{query}" if query else place)
+
+
+def _refuse(request: HttpRequest, campaign: Campaign, pk: int, form: ReviewForm) -> HttpResponse:
+    """Show the errors of a review at its form, or as a message if the page does not have it."""
+    problems = f"Not stored: {' '.join(str(text) for texts in form.errors.values() for text in texts)}"
+    if _wants_cards(request):
+        return _send_cards(request, campaign, [pk], problems, {pk: form}, status=422)
+    page = _show_answers(request, campaign, {pk: form})
+    if f'id="answer-{pk}"' in page.content.decode():
+        return page
+    return _finish(request, campaign, [], "", problems)
+
+
+def _wants_cards(request: HttpRequest) -> bool:
+    return request.headers.get("Accept") == "application/json"
+
+
+def _send_cards(
+    request: HttpRequest,
+    campaign: Campaign,
+    keys: Sequence[int],
+    text: str,
+    forms: dict[int, ReviewForm] | None = None,
+    *,
+    status: int,
+) -> HttpResponse:
+    """Send answers as cards in HTML, by key, with a message."""
+    form = _get_form(request, campaign)
+    asked = form.get_filter() if form.is_valid() else AnswerFilter()
+    rows = _with_details(annotate_responses(Response.objects.filter(item__campaign=campaign, pk__in=keys)))
+    shows = _shows_workers(asked)
+    cards = build_cards(campaign, list(rows), get_user(request), shows_workers=shows, forms=forms)
+    context = {"campaign": campaign, "whole_query": request.GET.urlencode()}
+    found = {
+        str(card.response.pk): render_to_string(
+            "web/campaigns/_answer.html", {**context, "card": card}, request
+        )
+        for card in cards
+    }
+    waiting = moderation.list_review_queue(campaign).count()
+    return JsonResponse({"cards": found, "message": text, "waiting": waiting}, status=status)
+
+
+@for_managers
+@require_safe
+def export(request: HttpRequest, campaign: Campaign, form: str) -> HttpResponse:
+    """Send the answers that the query chooses as a table."""
+    asked = _get_form(request, campaign)
+    place = f"{reverse('campaign_reviews', args=(campaign.slug,))}?{request.GET.urlencode()}"
+    if not asked.is_valid():
+        return redirect(place)
+    user = get_user(request)
+    try:
+        data = export_answers(user, campaign, asked.get_filter(), form)
+    except CapevalError as error:
+        messages.error(request, f"{error}.")
+        return redirect(place)
+    answer = HttpResponse(data, content_type=EXPORTS[form])
+    answer["Content-Disposition"] = f'attachment; filename="{campaign.slug}-answers.{form}"'
+    return answer
 
 
 @for_managers

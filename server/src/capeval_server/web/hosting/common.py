@@ -91,9 +91,9 @@ def actions_of(challenge: Challenge) -> QuerySet[Action]:
     return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
 
 
-def paginate(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
+def paginate(request: HttpRequest, rows: QuerySet[Any], size: int = PAGE) -> dict[str, Any]:
     """Return the requested page, nearby page numbers, and the rest of the query."""
-    found = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    found = Paginator(rows, size).get_page(request.GET.get("page"))
     asked = request.GET.copy()
     asked.pop("page", None)
     numbers = list(found.paginator.get_elided_page_range(found.number))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from capeval_server.submissions.selectors.scores import ScoreRow, ScoreTable, ScoreWithInterval
 
-__all__ = ["ReferenceSetCells", "ResultRow", "Results", "join_tables"]
+__all__ = ["ReferenceSetCells", "ResultNumber", "Results", "join_tables"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class ReferenceSetCells:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultRow:
+class ResultNumber:
     """A score by each reference set.
 
     Attributes:
@@ -48,7 +48,7 @@ class Results:
     """
 
     tables: Sequence[ScoreTable]
-    rows: list[ResultRow]
+    rows: list[ResultNumber]
 
     @property
     def grouped(self) -> bool:
@@ -63,7 +63,7 @@ def join_tables(tables: Sequence[ScoreTable]) -> Results:
     return Results(
         tables=tables,
         rows=[
-            ResultRow(
+            ResultNumber(
                 name=name,
                 leads=any(name == table.split.sort_by for table in tables),
                 parts=[

@@ -1,0 +1,92 @@
+"""Tables of a campaign's results page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from capeval.studies.judging import HUMAN
+from capeval_server.annotation.releases.current_results import CampaignNumber, CampaignResults
+from capeval_server.core.svg_plots import Theme
+from capeval_server.leaderboards.plots import TOP, Dot, Plot
+
+__all__ = ["ResultPivot", "build_plot", "list_systems", "pivot"]
+
+
+@dataclass(frozen=True)
+class ResultPivot:
+    """A table of results: numbers by name and class, or by class and name.
+
+    Attributes:
+        question: The question.
+        columns: The headings of the columns.
+        lines: The heading and the cells of each row; None for missing numbers.
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[CampaignNumber | None, ...]], ...]
+
+
+def _by_question(rows: Sequence[CampaignNumber]) -> dict[str, list[CampaignNumber]]:
+    found: dict[str, list[CampaignNumber]] = {}
+    for row in rows:
+        found.setdefault(row.question, []).append(row)
+    return found
+
+
+def pivot(
+    results: CampaignResults,
+    table: str,
+    down: Callable[[CampaignNumber], str],
+    across: Callable[[CampaignNumber], str],
+) -> list[ResultPivot]:
+    """Return the numbers of a table by question.
+
+    Args:
+        results: The results.
+        table: Name of the table.
+        down: Returns the heading of a number's row.
+        across: Returns the heading of its column.
+    """
+    found = []
+    for question, rows in _by_question(results.select(table)).items():
+        # Choices are numbers, or names in alphabetical order, of which one may be missing in the first class.
+        columns = tuple(sorted(dict.fromkeys(map(across, rows)), key=lambda name: name == "all"))
+        columns = tuple(sorted(columns)) if table == "choices" else columns
+        cells = {(down(row), across(row)): row for row in rows}
+        lines = tuple(
+            (name, tuple(cells.get((name, column)) for column in columns))
+            for name in dict.fromkeys(map(down, rows))
+        )
+        found.append(ResultPivot(question, columns, lines))
+    return found
+
+
+def list_systems(results: CampaignResults) -> dict[str, list[CampaignNumber]]:
+    """Return the scores of systems by question, best first."""
+    return _by_question(results.select("systems"))
+
+
+def build_plot(
+    results: CampaignResults, table: str, question: str, theme: Theme, *, narrow: bool
+) -> Plot | None:
+    """Return the plot of the numbers of a question over all classes; None if there are none.
+
+    Args:
+        results: The results.
+        table: `systems` or `metrics`.
+        question: Name of the question.
+        theme: The colors of the page.
+        narrow: Whether the plot is for a phone.
+    """
+    dots = [
+        Dot(row.name, row.value, row.low, row.high, row.name == HUMAN)
+        for row in results.select(table)
+        if (row.question, row.category) == (question, "all")
+        and row.value is not None
+        and row.low is not None
+        and row.high is not None
+    ]
+    title = "share of pairs" if table == "metrics" else question
+    return Plot(title, theme, tuple(dots[:TOP]), narrow) if dots else None
