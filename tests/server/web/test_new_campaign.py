@@ -153,6 +153,7 @@ def test_columns_are_assigned_and_nothing_is_uploaded_twice(staff: Someone) -> N
     page = send(staff, RATE, 422, **files, title="")
     assert "ours.csv" in page
     assert "photos.zip" in page
+    assert "required" not in re.findall(r'<input type="file" name="pictures"[^>]*>', page)[0]
     page = send(staff, page, 422, title="Correct?")
     # The columns have unknown names. The page shows them with the first rows.
     assert "no column for &#x27;caption&#x27; and &#x27;image&#x27;" in page or "no column for" in page

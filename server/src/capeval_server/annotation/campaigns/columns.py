@@ -22,6 +22,7 @@ __all__ = [
     "ColumnMap",
     "Part",
     "build_rows",
+    "check_columns",
     "find_images",
     "is_by_image",
     "list_parts",
@@ -113,6 +114,21 @@ def recognize_columns(task: TaskType, table: ItemTable, file_name: str) -> dict[
 def _is_unique(table: ItemTable, column: str) -> bool:
     values = [str(row.get(column) or "").strip() for _, row in table.rows]
     return all(values) and len(set(values)) == len(values)
+
+
+def check_columns(name: str, found: Mapping[str, Any]) -> ColumnMap:
+    """Return the part `columns` of a campaign's file.
+
+    Raises:
+        CampaignError: A value is neither a text nor `{text = ...}`.
+    """
+    for part, column in found.items():
+        is_text = isinstance(column, dict) and column.keys() == {"text"} and isinstance(column["text"], str)
+        if not isinstance(column, str) and not is_text:
+            raise CampaignError(
+                f'{name}: columns.{part} must be the name of a column, or {{ text = "..." }} (got {column!r})'
+            )
+    return found
 
 
 def validate_columns(task: TaskType, table: ItemTable, columns: ColumnMap) -> None:

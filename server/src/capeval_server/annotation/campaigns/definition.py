@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from capeval.errors import CaptionError, FormatError, OptionError
 from capeval.formats.images import ImageInfo, load_images
-from capeval_server.annotation.campaigns.columns import ColumnMap
+from capeval_server.annotation.campaigns.columns import ColumnMap, check_columns
 from capeval_server.annotation.campaigns.item_tables import Row, read_json_lines
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
@@ -172,7 +172,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         options=options,
         rules=rules,
         items=about.items,
-        columns=_get_columns(name, content),
+        columns=check_columns(name, _get_table(name, content, "columns")),
         quiz=quiz,
         images=about.images,
         sources=_read_sources(read, about.image_info) if about.image_info else {},
@@ -250,17 +250,6 @@ def _get_systems(name: str, content: Mapping[str, Any]) -> dict[str, str]:
         if not isinstance(submission, str) or not _SUBMISSION.fullmatch(submission):
             raise CampaignError(
                 f"{name}: systems.{system} must be the id of a submission, as in its URL (got {submission!r})"
-            )
-    return found
-
-
-def _get_columns(name: str, content: Mapping[str, Any]) -> ColumnMap:
-    found = _get_table(name, content, "columns")
-    for part, column in found.items():
-        is_text = isinstance(column, dict) and column.keys() == {"text"} and isinstance(column["text"], str)
-        if not isinstance(column, str) and not is_text:
-            raise CampaignError(
-                f'{name}: columns.{part} must be the name of a column, or {{ text = "..." }} (got {column!r})'
             )
     return found
 
@@ -350,10 +339,8 @@ def _reject_known(known: dict[str, str], item: ItemDefinition, place: str) -> No
 
 
 def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
-    if isinstance(raw, str):
-        raise CampaignError(raw)
     if not isinstance(raw, dict):
-        raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
+        raise CampaignError(str(raw))
     key = _parse_short_text("key", raw.get("key"), _LONGEST_KEY)
     is_quiz = QUIZ.name in raw and bool(task.written)
     task = QUIZ if is_quiz else task

@@ -100,6 +100,10 @@ class _UploadsForm(forms.Form):
             kept = replace(kept, table_name=table.name, table=table.read())
         if pictures := given.get("pictures"):
             kept = replace(kept, pictures_name=pictures.name, pictures=pictures.read())
+        # Otherwise, the browser would require kept files again.
+        for name, is_kept in (("items", kept.table_name), ("pictures", kept.pictures_name)):
+            if name in self.fields and is_kept:
+                self.fields[name].required = False
         return kept
 
 

@@ -188,14 +188,14 @@ def describe_drawing(task: TaskType) -> dict[str, Any]:
     """Return the form of a task type's page, as drawn on its card: the places of texts and of choices."""
     shown = task.shown(task.payload(_list_own_parts(task)), mirrored=False)
     texts = [part for part, value in shown.items() if isinstance(value, str)]
-    questions = [len(question.labels) for question in task.choices.values()]
+    questions = [len(question.labels) for question in task.choices.values()][:3]
     left = 52 if task.needs_image else 8
     return {
         "image": task.needs_image,
         "written": bool(task.written),
         "left": left,
         "width": 112 - left,
-        "texts": [12 + 16 * number for number in range(len(texts))],
+        "texts": [8 + 14 * number for number in range(len(texts))],
         "choices": [
             (left + 11 * place, 52 - 11 * (len(questions) - 1 - row))
             for row, number in enumerate(questions)
