@@ -115,7 +115,11 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
         assert f'href="{link}"' in staff.client.get(place).content.decode()
         screens, inputs = screens + 1, inputs + 1
     form = staff.client.get(WRITE).content.decode()
-    filled = {"title": "Street scenes", "pictures": ("photos.zip", zipped(images)), "answers": "1"}
+    filled: dict[str, Any] = {
+        "title": "Street scenes",
+        "pictures": ("photos.zip", zipped(images)),
+        "answers": "1",
+    }
     assert filled.keys() <= set(Fields(form).visible)
     page = send(staff, WRITE, **filled)
     screens, inputs = screens + 1, inputs + len(filled) + 1
@@ -159,7 +163,8 @@ def test_columns_are_assigned_and_nothing_is_uploaded_twice(staff: Someone) -> N
     assert "no column for &#x27;caption&#x27; and &#x27;image&#x27;" in page or "no column for" in page
     assert '<th scope="row">line 3</th><td><bdi>1.jpg</bdi></td><td><bdi>A cat sleeps.</bdi></td>' in page
     assert Fields(page).values["part-system"] == "text:ours"
-    page = send(staff, page, **{"part-image": "column:photo", "part-caption": "column:words"})
+    assigned: dict[str, Any] = {"part-image": "column:photo", "part-caption": "column:words"}
+    page = send(staff, page, **assigned)
     assert "Create the campaign correct?" in page
     assert "The first item, as a worker sees it" in page
     assert "A dog runs." in page

@@ -100,7 +100,7 @@ def _show_list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
     """List the task templates by task type."""
-    templates = [
+    templates: list[dict[str, Any]] = [
         {"name": name, "task": task, "drawing": describe_drawing(task), **_describe_template(name)}
         for task in TASKS.values()
         for name in task.texts
@@ -224,7 +224,7 @@ def columns(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and form.has_uploads:
         uploads = form.merge_uploads(uploads)
         draft = replace(draft, uploads=keep_uploads(user, uploads))
-    draft = replace(draft, columns={name: _parse_column(value) for name, value in assigned.items()})
+    draft = replace(draft, columns={name: _parse_column(str(value)) for name, value in assigned.items()})
     try:
         if not form.is_valid():
             return _show_columns(request, draft, uploads, form=form)
