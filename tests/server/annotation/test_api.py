@@ -220,7 +220,11 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE.replace("answers = 2", 'kind = "m1"'), ITEMS, "settings.kind: Extra inputs"),
         ("settings = 3\n" + FILE.split("[settings]")[0], ITEMS, "settings must be a table (got 3)"),
         (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: String should match"),
-        (FILE + "[more]\n", ITEMS, "unknown part 'more' (allowed: campaign, settings, rules, systems)"),
+        (
+            FILE + "[more]\n",
+            ITEMS,
+            "unknown part 'more' (allowed: campaign, settings, rules, systems, columns)",
+        ),
         ("[campaign", ITEMS, "campaign.toml must be TOML in UTF-8"),
         (FILE.replace('title = "Which sentence is closer?"', ""), ITEMS, "campaign.title: Field required"),
         (FILE.replace("items.jsonl", "none.jsonl"), ITEMS, "missing file 'none.jsonl'"),
@@ -250,7 +254,10 @@ def test_files_that_are_wrong(staff: Program) -> None:
             "'choice' must not accept all answers: first, second",
         ),
         (FILE, [{**item, "expected": {"side": "first"}}], "unknown part 'side' (allowed: choice)"),
-        (FILE, [[]], "items.jsonl, line 1: an item must be a JSON object (got list)"),
+        (FILE, [[]], "items.jsonl: the file contains no items"),
+        (FILE, [item, []], "items.jsonl, line 2: an item must be a JSON object (got list)"),
+        (FILE, [{"key": 0}, {"key": 1}], "line 1: 0: missing part 'reference'; line 2: 1: missing part"),
+        (FILE + "[columns]\nfirst = 1\n", ITEMS, "columns.first must be the name of a column"),
     ]
     for definition, items, message in wrong:
         refused = staff.ask("POST", "campaigns", files(definition, items), 422)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from capeval.errors import CapevalError
@@ -11,7 +12,9 @@ __all__ = [
     "AssignmentError",
     "BusyError",
     "CampaignError",
+    "CampaignFilesError",
     "ChallengeError",
+    "ColumnsError",
     "ConflictError",
     "EntryError",
     "LeaderboardQueryError",
@@ -27,6 +30,10 @@ __all__ = [
     "TeamError",
     "UploadError",
 ]
+
+
+# Number of problems in the message of an error that has several.
+_SHOWN_PROBLEMS = 5
 
 
 class AnswerError(CapevalError, ValueError):
@@ -63,8 +70,26 @@ class CampaignError(CapevalError, ValueError):
     """Invalid campaign file, or an action that the campaign's state does not allow."""
 
 
+class CampaignFilesError(CampaignError):
+    """Invalid items or images of a campaign, all in one error.
+
+    Attributes:
+        problems: Each problem with its place, such as `line 3: missing part 'caption'`.
+    """
+
+    def __init__(self, file: str, problems: Sequence[str]) -> None:
+        shown, more = problems[:_SHOWN_PROBLEMS], len(problems) - _SHOWN_PROBLEMS
+        text = "; ".join(shown) + (f"; and {more:,} more problems" if more > 0 else "")
+        super().__init__(f"{file}, {text}" if file else text)
+        self.problems = tuple(problems)
+
+
 class ChallengeError(CapevalError, ValueError):
     """Invalid challenge definition or challenge files."""
+
+
+class ColumnsError(CampaignError):
+    """Unknown or missing column of a table of items."""
 
 
 class ConflictError(CapevalError, ValueError):

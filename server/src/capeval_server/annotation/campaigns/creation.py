@@ -10,17 +10,31 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from capeval.toolkit.random import make_python_random
+from capeval_server.annotation.campaigns.columns import (
+    build_rows,
+    find_images,
+    is_by_image,
+    recognize_columns,
+    validate_columns,
+)
 from capeval_server.annotation.campaigns.definition import (
     CampaignDefinition,
     ItemDefinition,
+    parse_items,
     read_definition,
-    read_items,
 )
 from capeval_server.annotation.campaigns.images import add_images
+from capeval_server.annotation.campaigns.item_tables import (
+    ItemTable,
+    Row,
+    read_item_table,
+    read_json_lines,
+)
 from capeval_server.annotation.core.digests import draw_number
 from capeval_server.annotation.models import Campaign, Item, TextVersion
 from capeval_server.annotation.workers.training import MOST_PRACTICED, graded_items
@@ -28,7 +42,7 @@ from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
-from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.core.errors import CampaignError, CampaignFilesError, NotFoundError
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
 from capeval_server.submissions.models import Submission
 
@@ -58,6 +72,7 @@ class CampaignPreview:
         images: Number of images.
         classes: Number of items of each class, without checks; empty if no item has a class.
         warnings: Warnings about settings that contradict the number of items or checks.
+        first: The first item that is no check, with its image.
     """
 
     definition: CampaignDefinition
@@ -67,6 +82,7 @@ class CampaignPreview:
     images: int
     classes: dict[str, int]
     warnings: tuple[str, ...]
+    first: Item | None
 
 
 class _UndoneError(Exception):
@@ -89,15 +105,16 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
         OSError: A file can't be read.
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
-    content = (path.parent / wanted.items).read_bytes().splitlines()
-    read_image = None
+    table = None if wanted.items is None else (path.parent / wanted.items).read_bytes()
+    read_image, names = None, None
     if wanted.images is not None:
         folder = path.parent / wanted.images
+        names = [each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()]
 
         def read_image(name: str) -> bytes:
             return _resolve_inside(folder, name).read_bytes()
 
-    with _create_campaign(user, wanted, content, read_image) as made:
+    with _create_campaign(user, wanted, list_rows(wanted, table, names), read_image) as made:
         return made
 
 
@@ -157,6 +174,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
                 images=made.images.count(),
                 classes=dict(sorted(classes.items())) if any(classes) else {},
                 warnings=tuple(trust_warnings(made)),
+                first=made.items.filter(is_check=False).select_related("image").order_by("pk").first(),
             )
             _undo_preview()
     except _UndoneError:
@@ -178,9 +196,42 @@ def _create_from_files(
     wanted = read_definition(_DEFINITION, read)
     if user is not None:
         _check_permission(user, wanted)
-    lines = read(wanted.items).splitlines()
-    with _create_campaign(user, wanted, lines, None if wanted.images is None else read) as made:
+    table = None if wanted.items is None else read(wanted.items)
+    names = None if wanted.images is None else find_images(files)
+    rows = list_rows(wanted, table, names)
+    with _create_campaign(user, wanted, rows, None if wanted.images is None else read) as made:
         yield made, wanted
+
+
+def list_rows(wanted: CampaignDefinition, table: bytes | None, images: Sequence[str] | None) -> list[Row]:
+    """Return the items of a campaign as in an item file, or the problem of each invalid row.
+
+    Args:
+        wanted: The definition.
+        table: Content of the file of items, if there is one.
+        images: Names of the available images; None if the campaign has none.
+
+    Raises:
+        CampaignError: The file is invalid, lacks a column or has no rows.
+    """
+    task = wanted.kind
+    if table is None or wanted.items is None:
+        if images is None or not is_by_image(task):
+            raise CampaignError(
+                f"campaign.items: a campaign of the task type {task.name} needs a file of items"
+            )
+        found = find_images(images)
+        if not found:
+            raise CampaignError("campaign.images: there are no items, because there are no images")
+        rows = tuple((name, {"image": name}) for name in found)
+        return build_rows(task, ItemTable(columns=("image",), rows=rows), {"image": "image"}, found)
+    content = read_item_table(wanted.items, table, by_image=is_by_image(task), limit=settings.UNPACKED_BYTES)
+    if content.is_native and not wanted.columns:
+        return list(content.rows)
+    columns = {**recognize_columns(task, content, wanted.items), **wanted.columns}
+    columns = {part: column for part, column in columns.items() if column}
+    validate_columns(task, content, columns)
+    return build_rows(task, content, columns, images)
 
 
 def _make_reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
@@ -196,21 +247,29 @@ def _make_reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
 def _create_campaign(
     user: User | None,
     wanted: CampaignDefinition,
-    lines: Sequence[bytes],
+    rows: Sequence[Row],
     read_image: Callable[[str], bytes] | None = None,
 ) -> Iterator[Campaign]:
     """Create a campaign; an error in the context rolls the creation back."""
+    rows = [*rows, *read_json_lines(wanted.quiz)]
     with delete_files_on_error() as stored, transaction.atomic():
         made = _insert_campaign(wanted)
         if user is not None:
             made.organizers.add(user)
-        lines = [*lines, *wanted.quiz]
+        problems: list[str] = []
         if read_image is not None:
-            images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
-            add_images(made, dict.fromkeys(filter(None, images)), read_image, stored, wanted.sources)
-        number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
+            names = (item.image for item in parse_items(rows, wanted.kind, problems) if item.image)
+            problems += add_images(made, dict.fromkeys(names), read_image, stored, wanted.sources)
+            _raise_problems(wanted, problems)
+        number = add_items(made, parse_items(rows, wanted.kind, problems), wanted.options.answers)
+        _raise_problems(wanted, problems)
         record(user, made.challenge, f"created the campaign {made.slug} with {number} items")
         yield made
+
+
+def _raise_problems(wanted: CampaignDefinition, problems: Sequence[str]) -> None:
+    if problems:
+        raise CampaignFilesError(wanted.items or "", problems)
 
 
 def _insert_campaign(wanted: CampaignDefinition) -> Campaign:

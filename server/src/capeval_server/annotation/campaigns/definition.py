@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from capeval.errors import CaptionError, FormatError, OptionError
 from capeval.formats.images import ImageInfo, load_images
+from capeval_server.annotation.campaigns.columns import ColumnMap, check_columns
+from capeval_server.annotation.campaigns.item_tables import Row, read_json_lines
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import (
@@ -23,12 +25,13 @@ from capeval_server.annotation.task_types.base import (
 )
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
 from capeval_server.annotation.text_rules.rules import RuleSettings
-from capeval_server.core.errors import AnswerError, CampaignError
+from capeval_server.core.errors import AnswerError, CampaignError, CampaignFilesError
 
 __all__ = [
     "LONGEST_MARKDOWN",
     "CampaignDefinition",
     "ItemDefinition",
+    "parse_items",
     "read_definition",
     "read_items",
     "read_markdown",
@@ -57,7 +60,8 @@ class _CampaignPart(BaseModel):
     consent: str | None = None
     # The name of a built-in quiz, on the rules of the text with the same name.
     quiz: str | None = None
-    items: str
+    # A file; without one, each image of the folder is an item.
+    items: str | None = None
     images: str | None = None
     # A file in COCO's format with the addresses and licenses of the images.
     image_info: str | None = None
@@ -76,7 +80,8 @@ class CampaignDefinition:
         consent: Consent text for workers, in Markdown.
         options: Settings of the campaign.
         rules: The levels of caption rules that differ from their defaults, and the word lists.
-        items: Name of the file of items.
+        items: Name of the file of items; None if each image is an item.
+        columns: The column of each part of an item, if the file's own names are not recognized.
         quiz: Lines of additional items, from the quiz that the definition names.
         images: Name of the folder of images, if any.
         sources: Addresses and licenses of images, by file name.
@@ -91,7 +96,8 @@ class CampaignDefinition:
     consent: str
     options: CampaignOptions
     rules: dict[str, Any]
-    items: str
+    items: str | None
+    columns: ColumnMap
     quiz: Sequence[bytes]
     images: str | None
     sources: Mapping[str, ImageInfo]
@@ -166,6 +172,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         options=options,
         rules=rules,
         items=about.items,
+        columns=check_columns(name, _get_table(name, content, "columns")),
         quiz=quiz,
         images=about.images,
         sources=_read_sources(read, about.image_info) if about.image_info else {},
@@ -200,7 +207,7 @@ def read_rules(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _check_parts(name: str, content: Mapping[str, Any]) -> None:
-    parts = ("campaign", "settings", "rules", "systems")
+    parts = ("campaign", "settings", "rules", "systems", "columns")
     unknown = sorted(set(content) - set(parts))
     if unknown:
         raise CampaignError(f"{name}: unknown part {unknown[0]!r} (allowed: {', '.join(parts)})")
@@ -291,31 +298,49 @@ def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[It
         task: Task type of the items.
 
     Raises:
-        CampaignError: An item is invalid, or two items have the same key.
+        CampaignFilesError: Items are invalid, or two items have the same key.
+        CampaignError: There are no items.
     """
-    known: set[str] = set()
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            item = _parse_item(json.loads(line), task)
-        except (ValueError, RecursionError) as error:
-            raise CampaignError(f"{name}, line {number}: {_format_reason(error)}") from None
-        if item.key in known:
-            raise CampaignError(f"{name}, line {number}: duplicate 'key' {item.key!r}; keys must be unique")
-        known.add(item.key)
+    problems: list[str] = []
+    number = 0
+    for item in parse_items(read_json_lines(lines), task, problems):
+        number += 1
         yield item
-    if not known:
+    if problems:
+        raise CampaignFilesError(name, problems)
+    if not number:
         raise CampaignError(f"{name}: the file contains no items")
 
 
-def _format_reason(error: Exception) -> str:
-    return str(error) if isinstance(error, CampaignError) else f"an item must be a JSON object ({error})"
+def parse_items(rows: Iterable[Row], task: TaskType, problems: list[str]) -> Iterator[ItemDefinition]:
+    """Parse items, and yield the valid ones.
+
+    Args:
+        rows: The place and the content of each item; the content of an invalid row is its problem.
+        task: Task type of the items.
+        problems: Receives the problems of the other rows, with their places.
+    """
+    known: dict[str, str] = {}
+    for place, row in rows:
+        try:
+            item = _parse_item(row, task)
+            _reject_known(known, item, place)
+        except CampaignError as error:
+            problems.append(f"{place}: {error}")
+        else:
+            yield item
+
+
+def _reject_known(known: dict[str, str], item: ItemDefinition, place: str) -> None:
+    """Reject an item with the key of another; `known` receives the places of the others."""
+    if item.key in known:
+        raise CampaignError(f"duplicate 'key' {item.key!r} ({known[item.key]}); keys must be unique")
+    known[item.key] = place
 
 
 def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
     if not isinstance(raw, dict):
-        raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
+        raise CampaignError(str(raw))
     key = _parse_short_text("key", raw.get("key"), _LONGEST_KEY)
     is_quiz = QUIZ.name in raw and bool(task.written)
     task = QUIZ if is_quiz else task

@@ -21,7 +21,7 @@ from capeval_server.core.pictures import PictureError, encode_picture, load_pict
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture", "send_image"]
+__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture", "render_picture", "send_image"]
 
 # Longest sides of the two sizes in pixels, and the limit of a file in bytes.
 SMALL, LARGE = 480, 1600
@@ -35,8 +35,8 @@ def add_images(
     read: Callable[[str], bytes],
     stored: list[str],
     sources: Mapping[str, ImageInfo],
-) -> None:
-    """Add the images of a campaign.
+) -> list[str]:
+    """Add the images of a campaign, and return the problems of images that are not accepted.
 
     Args:
         campaign: The campaign.
@@ -45,34 +45,41 @@ def add_images(
         stored: Receives the names of the files that are stored.
         sources: The addresses and licenses of images, by name; others are unknown.
 
+    Returns:
+        A problem for each file that is missing, is not an accepted image, or is the same as another; or whose
+        address or license is too long.
+
     Raises:
-        CampaignError: A file is not an accepted image, or is the same as another; or an address or a license
-            is too long.
         OSError: A file can't be read or stored.
     """
     known: dict[str, str] = {}
-    rows = []
+    rows: list[Image] = []
+    problems: list[str] = []
     for name in names:
-        content = read(name)
-        digest = hashlib.sha256(content).hexdigest()
-        if digest in known:
-            raise CampaignError(f"{name}: the image is the same as {known[digest]}")
-        known[digest] = name
-        picture = _load_picture(name, content)
-        files = {size: _store(digest, size, picture, stored) for size in (SMALL, LARGE)}
-        rows.append(
-            Image(
-                campaign=campaign,
-                name=name,
-                digest=digest,
-                width=picture.width,
-                height=picture.height,
-                small=files[SMALL],
-                large=files[LARGE],
-                **_get_source(name, sources.get(name)),
-            )
-        )
+        try:
+            content = read(name)
+            row = _build_row(campaign, name, hashlib.sha256(content).hexdigest(), sources.get(name))
+            _reject_same(known, row)
+            picture = _load_picture(name, content)
+        except CampaignError as error:
+            problems.append(str(error))
+            continue
+        row.width, row.height = picture.width, picture.height
+        row.small, row.large = (_store(row.digest, size, picture, stored) for size in (SMALL, LARGE))
+        rows.append(row)
     Image.objects.bulk_create(rows)
+    return problems
+
+
+def _reject_same(known: dict[str, str], row: Image) -> None:
+    """Reject an image with the same content as another; `known` receives the others' names."""
+    if row.digest in known:
+        raise CampaignError(f"{row.name}: the image is the same as {known[row.digest]}")
+    known[row.digest] = row.name
+
+
+def _build_row(campaign: Campaign, name: str, digest: str, about: ImageInfo | None) -> Image:
+    return Image(campaign=campaign, name=name, digest=digest, **_get_source(name, about))
 
 
 def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
@@ -113,6 +120,15 @@ def check_picture(name: str, content: bytes) -> None:
         CampaignError: The image is not accepted.
     """
     _load_picture(name, content)
+
+
+def render_picture(name: str, content: bytes) -> bytes:
+    """Return the small version of an image, as workers see it.
+
+    Raises:
+        CampaignError: The image is not accepted.
+    """
+    return encode_picture(_load_picture(name, content), "JPEG", SMALL)
 
 
 def _load_picture(name: str, content: bytes) -> Picture:

@@ -92,6 +92,10 @@ class TaskType(ABC):
         text_rules: For each text, the levels of caption rules that differ from their defaults.
         result: Form of the results: captions, ratings of systems, or votes on pairs.
         example: Sample item for the creation form, without `key` and `image`.
+        optional_parts: Parts of an item that it may lack. The parts of `example` that are neither here nor
+            common to all task types are required.
+        aliases: Other names of columns that contain a part, for tables of items.
+        file_parts: Parts that are the name of the table's file if it has no column for them.
         seconds: Assumed duration of an answer in seconds, until one is measured.
     """
 
@@ -112,6 +116,9 @@ class TaskType(ABC):
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     result: ClassVar[TaskResult]
     example: ClassVar[Mapping[str, Any]]
+    optional_parts: ClassVar[tuple[str, ...]] = ()
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    file_parts: ClassVar[tuple[str, ...]] = ()
     seconds: ClassVar[int] = 10
 
     def example_item(self) -> dict[str, Any]:

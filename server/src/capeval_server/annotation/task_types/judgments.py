@@ -47,6 +47,8 @@ _Known = tuple[str, str, dict[str, Any]]
 class _SystemTask(TaskType):
     """Base class: items with a caption by `system`, which no browser receives."""
 
+    file_parts = ("system",)
+
     def list_judging_items(self, judged: JudgedCaptions, *, answers: int) -> Iterator[dict[str, Any]]:  # noqa: ARG002
         """Yield one item for each caption of each system."""
         for image, system, caption in judged.captions():
@@ -87,6 +89,11 @@ class _CaptionTask(_SystemTask):
     lease_seconds = _LEASE_SECONDS
     needs_image = True
     example: ClassVar[Mapping[str, Any]] = {"caption": "A cart stands in a street.", "system": "ours"}
+    optional_parts = _OPTIONAL
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "caption": ("prediction", "hypothesis", "candidate", "sentence", "text"),
+        "system": ("model", "method"),
+    }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """Return the caption and its system.
@@ -119,6 +126,12 @@ class _ComparisonTask(_SystemTask, OneQuestion):
         "candidate": "A cart.",
         "human": "A cart stands in a street.",
         "system": "ours",
+    }
+    optional_parts = _OPTIONAL
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "candidate": ("prediction", "hypothesis", "caption", "caption_a", "sentence", "text"),
+        "human": ("reference", "ref", "ground_truth", "caption_b"),
+        "system": ("model", "method"),
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from capeval_server.annotation.task_types.base import (
     validate_text,
 )
 from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions
-from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
+from capeval_server.annotation.task_types.triplet import ABOUT, PAIR_ALIASES, about, sides
 from capeval_server.annotation.task_types.votes import PairVotes
 
 __all__ = ["PairwiseTask"]
@@ -35,6 +35,8 @@ class PairwiseTask(OneQuestion):
     texts = ("pairwise",)
     result = PairVotes()
     example: ClassVar[Mapping[str, Any]] = {"first": "A cart.", "second": "Two cats."}
+    optional_parts = ABOUT
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = PAIR_ALIASES
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"left": "The first", "right": "The second"})
     }

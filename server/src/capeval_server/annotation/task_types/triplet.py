@@ -23,10 +23,18 @@ from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCa
 from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["ABOUT", "TripletTask", "about", "sides"]
+__all__ = ["ABOUT", "PAIR_ALIASES", "TripletTask", "about", "sides"]
 
 ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
 """Optional metadata of an item about its pair, for the files of votes. No browser receives it."""
+
+PAIR_ALIASES: dict[str, tuple[str, ...]] = {
+    "first": ("caption_a", "caption_1", "caption1", "sentence_a", "text_a", "a", "left"),
+    "second": ("caption_b", "caption_2", "caption2", "sentence_b", "text_b", "b", "right"),
+    "first_by": ("system_a", "system_1", "model_a", "model_1"),
+    "second_by": ("system_b", "system_2", "model_b", "model_2"),
+}
+"""Other names of columns with the two sentences of a pair, and with their writers."""
 
 
 def sides(payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, str]:
@@ -66,6 +74,11 @@ class TripletTask(OneQuestion):
         "reference": "A dog runs.",
         "first": "A hound is running.",
         "second": "A cat.",
+    }
+    optional_parts = ABOUT
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **PAIR_ALIASES,
+        "reference": ("ref", "references", "ground_truth"),
     }
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"left": "B", "right": "C"})

@@ -44,6 +44,8 @@ class WriteTask(TaskType):
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {"write-pascal": {"short": "off"}}
     result = CaptionResult()
     example: ClassVar[Mapping[str, Any]] = {"keywords": ["cart", "person"]}
+    optional_parts = ("keywords",)
+    aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {"keywords": ("tags", "objects", "labels")}
     seconds = 60
 
     def example_answer(self) -> dict[str, Any]:

@@ -21,6 +21,8 @@ urlpatterns = [
     path("new/campaign/", creation.new, name="campaign_new"),
     path("new/campaign/apply/", creation.apply_new, name="campaign_apply_new"),
     path("new/campaign/preview/", creation.preview_texts, name="campaign_preview"),
+    path("new/campaign/columns/", creation.columns, name="campaign_columns"),
+    path("new/campaign/image/", creation.preview_image, name="campaign_preview_image"),
     path("new/campaign/from/<slug:text>/", creation.new_from_text, name="campaign_new_from"),
     _create_route("", overview.overview, ""),
     _create_route("state/", overview.state, "state"),

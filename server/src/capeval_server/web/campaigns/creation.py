@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
@@ -18,8 +20,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.campaigns.columns import find_images, list_parts
 from capeval_server.annotation.campaigns.creation import CampaignPreview, make_from_files, preview_files
-from capeval_server.annotation.campaigns.form_files import build_campaign_files, unzip_images
+from capeval_server.annotation.campaigns.creation_drafts import (
+    NewCampaign,
+    Uploads,
+    drop_draft,
+    keep_draft,
+    keep_uploads,
+    read_draft,
+    read_uploads,
+)
+from capeval_server.annotation.campaigns.form_files import unzip_images
+from capeval_server.annotation.campaigns.images import render_picture
 from capeval_server.annotation.campaigns.lifecycle import list_managed_campaigns
 from capeval_server.annotation.campaigns.progress import with_counts
 from capeval_server.annotation.models import Campaign
@@ -28,20 +41,24 @@ from capeval_server.annotation.task_types.base import template_consent, template
 from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
-from capeval_server.core.errors import NotFoundError
-from capeval_server.hosting.services import drafts
-from capeval_server.hosting.services.new_challenge import zipped
+from capeval_server.core.errors import CampaignFilesError, ColumnsError, ConflictError, NotFoundError
 from capeval_server.http.request_limits import accepts_uploads
-from capeval_server.web.campaigns.forms import NewCampaignForm, show_new_problem
-from capeval_server.web.campaigns.presenters import options_in_words
+from capeval_server.web.campaigns.forms import NewCampaignForm, ReplaceFilesForm, show_new_problem
+from capeval_server.web.campaigns.presenters import (
+    describe_drawing,
+    describe_item,
+    describe_table,
+    options_in_words,
+)
 from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import excerpt, to_html
 from capeval_server.web.presenters import title_and_rest
 
-__all__ = ["apply_new", "campaigns", "new", "new_from_text", "preview_texts"]
+__all__ = ["apply_new", "campaigns", "columns", "new", "new_from_text", "preview_image", "preview_texts"]
 
-_DRAFT_KIND = "campaign"
+# Number of problems on the page of columns.
+_SHOWN_PROBLEMS = 50
 View = Callable[..., HttpResponseBase]
 
 
@@ -83,11 +100,14 @@ def _show_list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
     """List the task templates by task type."""
-    kinds = [
-        {"task": task, "texts": [{"name": name, **_describe_template(name)} for name in task.texts]}
+    templates: list[dict[str, Any]] = [
+        {"name": name, "task": task, "drawing": describe_drawing(task), **_describe_template(name)}
         for task in TASKS.values()
+        for name in task.texts
     ]
-    context = {"kinds": kinds, "challenge": _get_challenge(request)}
+    # Campaigns that collect captions are the most frequent ones.
+    templates.sort(key=lambda each: not each["task"].written)
+    context = {"templates": templates, "challenge": _get_challenge(request)}
     return render(request, "web/campaigns/templates.html", context)
 
 
@@ -112,9 +132,13 @@ def _get_task_type(text: str) -> TaskType:
 @accepts_uploads
 @_restrict_to_creators
 def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
-    """Show the form for a new campaign, and preview the campaign."""
+    """Show the form for a new campaign, and preview the campaign.
+
+    Uploaded files are kept, also if the form has errors.
+    """
     task, user = _get_task_type(text), get_user(request)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    draft, uploads = _read_kept(request, text)
     challenge = _get_challenge(request)
     begins = {
         "instructions": template_text(text),
@@ -122,40 +146,143 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "challenge": challenge.slug if challenge else "",
         "quiz": text if text in quizzes() else "",
         **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
+        **draft.values,
     }
-    form = NewCampaignForm(user, task, *sent, initial=begins)
+    form = NewCampaignForm(user, task, *sent, initial=begins, kept=uploads)
+    sha256 = keep_draft(user, draft) if draft.uploads else ""
+    if sent:
+        uploads = form.merge_uploads(uploads)
+        draft = form.fill(draft, keep_uploads(user, uploads) if form.has_uploads else draft.uploads)
+        sha256 = keep_draft(user, draft)
     if form.is_valid():
         try:
-            files = _build_files(form, task)
-            preview = preview_files(user, files)
+            return _show_confirm(request, draft, uploads, sha256)
+        except (CampaignFilesError, ColumnsError) as error:
+            return _show_columns(request, draft, uploads, error)
         except CapevalError as error:
-            show_new_problem(form, str(error))
-        else:
-            sha256 = drafts.keep_draft(user, None, _DRAFT_KIND, zipped(files))
-            confirm = ConfirmUploadForm(initial={"sha256": sha256, "seen": "0"})
-            return render(
-                request, "web/campaigns/confirm.html", {"confirm": confirm, **_describe_preview(preview)}
-            )
+            show_new_problem(form, str(error), uploads.table_name)
     context = {
         "form": form,
         "task": task,
         "text": text,
+        "title": title_and_rest(template_text(text))[0],
+        "draft": sha256,
+        "uploads": uploads,
         "example": json.dumps(task.example_item()),
+        "parts": list_parts(task),
         "quiz": b"\n".join(quiz_lines(text)).decode() if text in quizzes() else "",
     }
     return render(request, "web/campaigns/new.html", context, status=form_status(form))
 
 
-def _build_files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
-    given = form.cleaned_data
-    pictures = None
-    if "pictures" in given:
-        pictures = unzip_images(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
-    about = {name: given[name] for name in ("slug", "title", "challenge", "instructions", "consent")}
-    about |= {"kind": task.name, "quiz": given.get("quiz", "")}
-    return build_campaign_files(
-        about, form.options(), items=given["items"].read(), rules=form.rules(), pictures=pictures
-    )
+def _read_kept(request: HttpRequest, text: str) -> tuple[NewCampaign, Uploads]:
+    """Return the draft that a request continues, and its files; empty ones for a new campaign."""
+    sha256 = (request.POST if request.method == "POST" else request.GET).get("draft", "")
+    with suppress(ConflictError):
+        user = get_user(request)
+        draft = read_draft(user, sha256) if sha256 else NewCampaign(text=text)
+        return replace(draft, text=text or draft.text), read_uploads(user, draft.uploads)
+    return NewCampaign(text=text), Uploads()
+
+
+def _show_confirm(request: HttpRequest, draft: NewCampaign, uploads: Uploads, sha256: str) -> HttpResponse:
+    """Show the campaign before it is created, with its first item.
+
+    Raises:
+        CampaignError: The campaign is not valid.
+    """
+    task = _get_task_type(draft.text)
+    uploads = uploads.with_table()
+    preview = preview_files(get_user(request), draft.build_files(task, uploads))
+    context = {
+        "confirm": ConfirmUploadForm(initial={"sha256": sha256, "seen": "0"}),
+        "draft": sha256,
+        "text": draft.text,
+        "is_mapped": bool(draft.list_columns(task, uploads)),
+        "unused": len(find_images(uploads.images)) - preview.images if task.needs_image else 0,
+        "item": describe_item(task, preview.first),
+        "kind": f"web/worker/_{'judge' if task.choices else 'write'}.html",
+        **_describe_preview(preview),
+    }
+    return render(request, "web/campaigns/confirm.html", context)
+
+
+@accepts_uploads
+@_restrict_to_creators
+def columns(request: HttpRequest) -> HttpResponse:
+    """Show the columns of the items, and assign them to the parts of items."""
+    user, (draft, uploads) = get_user(request), _read_kept(request, "")
+    if not draft.text:
+        messages.error(request, "The upload no longer exists. Please upload the files again.")
+        return redirect("campaign_new")
+    if request.method != "POST":
+        return _show_columns(request, draft, uploads)
+    form = ReplaceFilesForm(request.POST, request.FILES)
+    assigned = {
+        name.removeprefix("part-"): value for name, value in request.POST.items() if name.startswith("part-")
+    }
+    if form.is_valid() and form.has_uploads:
+        uploads = form.merge_uploads(uploads)
+        draft = replace(draft, uploads=keep_uploads(user, uploads))
+    draft = replace(draft, columns={name: _parse_column(str(value)) for name, value in assigned.items()})
+    try:
+        if not form.is_valid():
+            return _show_columns(request, draft, uploads, form=form)
+        return _show_confirm(request, draft, uploads, keep_draft(user, draft))
+    except CapevalError as error:
+        return _show_columns(request, draft, uploads, error)
+
+
+def _parse_column(value: str) -> str | dict[str, str]:
+    """Return a column, or a text for all rows, of a value of the page of columns."""
+    kind, _, text = value.partition(":")
+    return {"text": text} if kind == "text" else text
+
+
+def _show_columns(
+    request: HttpRequest,
+    draft: NewCampaign,
+    uploads: Uploads,
+    error: CapevalError | None = None,
+    *,
+    form: ReplaceFilesForm | None = None,
+) -> HttpResponse:
+    """Show the first rows of the items, the column of each part, and all problems of the items."""
+    task = _get_task_type(draft.text)
+    try:
+        uploads = uploads.with_table()
+        table, found = uploads.read_table(task), draft.list_columns(task, uploads)
+    except CapevalError as unreadable:
+        table, found, error = None, {}, unreadable
+    problems = error.problems if isinstance(error, CampaignFilesError) else [str(error)] if error else []
+    context = {
+        "draft": keep_draft(get_user(request), draft),
+        "text": draft.text,
+        "task": task,
+        "uploads": uploads,
+        "form": form or ReplaceFilesForm(needs_image=task.needs_image),
+        "problems": problems[:_SHOWN_PROBLEMS],
+        "more": max(len(problems) - _SHOWN_PROBLEMS, 0),
+        "number": len(problems),
+        **describe_table(task, table, found, uploads.table_name),
+    }
+    return render(request, "web/campaigns/columns.html", context, status=422 if problems or form else 200)
+
+
+@_restrict_to_creators
+@require_safe
+def preview_image(request: HttpRequest) -> HttpResponse:
+    """Send an image of a campaign that is not created yet."""
+    _, uploads = _read_kept(request, "")
+    name = request.GET.get("name", "")
+    try:
+        found = unzip_images(uploads.pictures, limit=settings.UNPACKED_BYTES, only=name)
+        content = render_picture(name, found[name])
+    except (CapevalError, KeyError):
+        raise NotFoundError from None
+    sent = HttpResponse(content, content_type="image/jpeg")
+    sent["Content-Disposition"] = 'inline; filename="image"'
+    return sent
 
 
 def _describe_preview(preview: CampaignPreview) -> dict[str, Any]:
@@ -193,12 +320,13 @@ def apply_new(request: HttpRequest) -> HttpResponse:
     form, user = ConfirmUploadForm(request.POST), get_user(request)
     if form.is_valid():
         try:
-            data = drafts.read_draft(user, None, _DRAFT_KIND, form.cleaned_data["sha256"])
-            made = make_from_files(user, unzip_images(data, limit=2 * settings.UNPACKED_BYTES))
+            draft = read_draft(user, form.cleaned_data["sha256"])
+            uploads = read_uploads(user, draft.uploads).with_table()
+            made = make_from_files(user, draft.build_files(_get_task_type(draft.text), uploads))
         except CapevalError as error:
             messages.error(request, f"The campaign was not created: {error}.")
         else:
-            drafts.drop_draft(user, None, _DRAFT_KIND)
+            drop_draft(user)
             add_success_message(request, "Created the campaign. Open it to start assigning items.")
             return redirect("campaign", made.slug)
     return redirect("campaign_new")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from django import forms
 from django.contrib.auth.models import User
+from django.utils.text import slugify
 
+from capeval_server.annotation.campaigns.columns import is_by_image
+from capeval_server.annotation.campaigns.creation_drafts import NewCampaign, Uploads
+from capeval_server.annotation.campaigns.item_tables import ENDINGS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
 from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_signals
@@ -27,6 +32,7 @@ __all__ = [
     "PlanForm",
     "QualityForm",
     "ReasonForm",
+    "ReplaceFilesForm",
     "ReviewForm",
     "UseForm",
     "show_new_problem",
@@ -65,28 +71,67 @@ class _OptionsForm(forms.Form):
         return found
 
 
-class NewCampaignForm(_OptionsForm):
+class _UploadsForm(forms.Form):
+    """Form with the files of items and of images."""
+
+    items = forms.FileField(
+        label="Item file",
+        required=False,
+        help_text="CSV, TSV, JSON Lines, Parquet or COCO JSON, with a row per item.",
+        max_length=100,
+        widget=forms.ClearableFileInput({"accept": f"{','.join(ENDINGS)},.gz,.xz"}),
+    )
+    pictures = forms.FileField(
+        label="Zip of images",
+        required=False,
+        help_text="JPEG, PNG, WebP or GIF. For larger sets, use the command line.",
+        max_length=100,
+        widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
+    )
+
+    @property
+    def has_uploads(self) -> bool:
+        """Whether a valid file was uploaded."""
+        return bool(self.cleaned_data.get("items") or self.cleaned_data.get("pictures"))
+
+    def merge_uploads(self, kept: Uploads) -> Uploads:
+        """Return the uploaded files, and the earlier ones in place of missing files."""
+        self.full_clean()
+        given = self.cleaned_data
+        if table := given.get("items"):
+            kept = replace(kept, table_name=table.name, table=table.read())
+        if pictures := given.get("pictures"):
+            kept = replace(kept, pictures_name=pictures.name, pictures=pictures.read())
+        # Otherwise, the browser would require kept files again.
+        for name, is_kept in (("items", kept.table_name), ("pictures", kept.pictures_name)):
+            if name in self.fields and is_kept:
+                self.fields[name].required = False
+        return kept
+
+
+class ReplaceFilesForm(_UploadsForm):
+    """Form that replaces the files of a new campaign."""
+
+    def __init__(self, *arguments: Any, needs_image: bool = True, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if not needs_image:
+            del self.fields["pictures"]
+
+
+class NewCampaignForm(_UploadsForm, _OptionsForm):
     """Form that creates a campaign of a task type."""
 
     title = forms.CharField(max_length=200)
     slug = forms.SlugField(
         label="Name in URLs",
         max_length=50,
-        help_text="Letters, digits, - and _. Cannot be changed later. Visible to workers.",
+        required=False,
+        help_text="Letters, digits, - and _. Cannot be changed later. Visible to workers. By default, the"
+        " title in this form.",
     )
     challenge = forms.ChoiceField(
         required=False,
         help_text="Its organizers manage the campaign. Its participants cannot judge its captions.",
-    )
-    items = forms.FileField(
-        label="Item file", help_text="One JSON object per line, as for the command line.", max_length=100
-    )
-    pictures = forms.FileField(
-        label="Zip of images",
-        help_text="JPEG, PNG, WebP or GIF, with the file names used in the items. For larger sets, use the"
-        " command line.",
-        max_length=100,
-        widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
     instructions = forms.CharField(
         widget=forms.Textarea({"rows": 12}),
@@ -105,8 +150,14 @@ class NewCampaignForm(_OptionsForm):
         " file contain different ones.",
     )
 
-    def __init__(self, user: User, task: TaskType, *arguments: Any, **options: Any) -> None:
+    field_order = ("title", "items", "pictures", "challenge")
+
+    def __init__(
+        self, user: User, task: TaskType, *arguments: Any, kept: Uploads | None = None, **options: Any
+    ) -> None:
         super().__init__(CampaignOptions.described(task), *arguments, **options)
+        self._kind = task.name
+        self._require_files(task, kept or Uploads())
         challenges = list_organized_challenges(user).order_by("title").values_list("slug", "title")
         none = [("", "None")] if may_create_challenges(user) else []
         self.fields["challenge"].required = not none
@@ -116,8 +167,6 @@ class NewCampaignForm(_OptionsForm):
             self.fields[name].initial = getattr(defaults, name)
         # Shown with the fields that every campaign needs.
         del self._group_of["answers"]
-        if not task.needs_image:
-            del self.fields["pictures"]
         if task.written:
             cast(forms.ChoiceField, self.fields["quiz"]).choices = [
                 ("", "None"),
@@ -134,15 +183,53 @@ class NewCampaignForm(_OptionsForm):
             )
             self._group_of[f"rule-{rule.name}"] = "Rules for captions"
 
+    def _require_files(self, task: TaskType, kept: Uploads) -> None:
+        """Require the files that the task type needs and that are not kept."""
+        self.fields["items"].required = not (kept.table_name or task.needs_image)
+        self.fields["pictures"].required = not kept.pictures_name
+        if is_by_image(task):
+            self.fields["items"].help_text += " Without it, each image of the zip is an item."
+        elif task.needs_image:
+            self.fields["items"].help_text += " It can be in the zip instead."
+        if not task.needs_image:
+            del self.fields["pictures"]
+
     @property
     def main(self) -> list[forms.BoundField]:
         """The fields that every campaign needs. The others usually keep their defaults."""
-        return [self[name] for name in self.fields if name not in self._group_of]
+        names = ("title", "items", "pictures", "answers", "challenge")
+        return [self[name] for name in names if name in self.fields]
+
+    @property
+    def texts(self) -> list[forms.BoundField]:
+        """The name in URLs, and the texts for workers."""
+        names = ("slug", "instructions", "consent", "quiz")
+        return [self[name] for name in names if name in self.fields]
 
     @property
     def more_is_wrong(self) -> bool:
         """Whether one of the other fields has an error."""
-        return any(self[name].errors for name in self._group_of)
+        return any(self[name].errors for name in self._group_of) or any(each.errors for each in self.texts)
+
+    def fill(self, draft: NewCampaign, uploads: str) -> NewCampaign:
+        """Return a draft with the submitted values.
+
+        Args:
+            draft: The earlier draft, whose columns are kept.
+            uploads: SHA-256 of the uploaded files.
+        """
+        values = {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if not isinstance(self.fields[name], forms.FileField)
+        }
+        draft = replace(draft, uploads=uploads, values=values)
+        if not self.is_valid():
+            return draft
+        about = {name: values[name] for name in ("title", "challenge", "instructions", "consent")}
+        about |= {"slug": values["slug"] or _create_slug(values["title"])}
+        about |= {"kind": self._kind, "quiz": values.get("quiz", "")}
+        return replace(draft, about=about, options=self.options(), rules=self.rules())
 
     def options(self) -> dict[str, Any]:
         """Return the submitted options."""
@@ -158,10 +245,25 @@ class NewCampaignForm(_OptionsForm):
         return {name: level for name, level in levels.items() if level != RULES[name].level}
 
 
-def show_new_problem(form: NewCampaignForm, text: str) -> None:
-    """Add the validation errors of a new campaign to the fields that they concern."""
-    if text.startswith("items.jsonl"):
-        form.add_error("items", text.removeprefix("items.jsonl, "))
+def _create_slug(title: str) -> str:
+    """Return a name in URLs for a title; with a number if it is taken."""
+    begin = slugify(title)[:40].strip("-_") or "campaign"
+    taken = set(Campaign.objects.filter(slug__startswith=begin).values_list("slug", flat=True))
+    names = (begin, *(f"{begin}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def show_new_problem(form: NewCampaignForm, text: str, table: str = "") -> None:
+    """Add the validation errors of a new campaign to the fields that they concern.
+
+    Args:
+        form: The form.
+        text: The errors.
+        table: Name of the uploaded file of items.
+    """
+    place, _, message = text.partition(": ")
+    if place in ("campaign.items", table) or place.startswith("items."):
+        form.add_error("items", message)
     elif text.startswith("campaign.slug"):
         form.add_error("slug", text.removeprefix("campaign.slug "))
     elif not text.startswith("campaign.toml: "):

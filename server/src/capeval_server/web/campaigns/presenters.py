@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from capeval_server.annotation.campaigns.columns import COMMON_PARTS, Part, list_parts
+from capeval_server.annotation.campaigns.item_tables import ItemTable
 from capeval_server.annotation.campaigns.progress import FEWEST_TO_FORECAST, PACE_DAYS, Pace
 from capeval_server.annotation.core.option_texts import format_count, render_sentence
 from capeval_server.annotation.core.options import CampaignOptions
-from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.models import Campaign, Item
 from capeval_server.annotation.task_types import TaskType
+from capeval_server.web.worker.choices import build_questions
+from capeval_server.web.worker.pictures import picture_of
 
-__all__ = ["ACTIONS", "early_end", "format_count", "options_in_words", "pace_in_words"]
+__all__ = [
+    "ACTIONS",
+    "describe_drawing",
+    "describe_item",
+    "describe_table",
+    "early_end",
+    "format_count",
+    "options_in_words",
+    "pace_in_words",
+]
 
 _State = Campaign.State
 
@@ -98,3 +115,94 @@ def early_end(options: CampaignOptions) -> str:
     if options.confidence:
         return f"early stopping of pairs at confidence {options.confidence:.4g}"
     return "early stopping of decided items" if options.curtail else ""
+
+
+# Number of rows and of characters of a cell on the page of columns.
+_ROWS, _CELL = 5, 80
+
+
+def describe_table(
+    task: TaskType, table: ItemTable | None, columns: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """Return the first rows of a table, and the possible columns of each part of an item.
+
+    Args:
+        task: The task type.
+        table: The table; None if there is none.
+        columns: The column of each part.
+        name: Name of the table's file.
+    """
+    if table is None:
+        return {"rows": 0}
+    is_mapped = bool(columns) or not table.is_native
+    return {
+        "rows": len(table.rows),
+        "names": table.columns,
+        "head": [
+            (place, [_shorten(row.get(column)) for column in table.columns])
+            for place, row in table.rows[:_ROWS]
+        ],
+        "parts": [_describe_part(task, part, table, columns) for part in list_parts(task) if is_mapped],
+        "file_name": name,
+    }
+
+
+def _shorten(cell: object) -> str:
+    text = ", ".join(map(str, cell)) if isinstance(cell, list) else "" if cell is None else str(cell)
+    return text if len(text) <= _CELL else f"{text[:_CELL]}…"
+
+
+def _describe_part(
+    task: TaskType, part: Part, table: ItemTable, columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    column = columns.get(part.name, "")
+    text = column["text"] if isinstance(column, Mapping) else ""
+    none = "select a column" if part.is_required else "created" if part.name == "key" else "none"
+    choices = [("", none), *((f"column:{each}", each) for each in table.columns)]
+    if text or part.name in task.file_parts:
+        choices.append((f"text:{text}", f"“{text}” for all rows"))
+    return {
+        "name": part.name,
+        "is_required": part.is_required,
+        "value": f"text:{text}" if text else f"column:{column}" if column else "",
+        "choices": choices,
+    }
+
+
+def describe_item(task: TaskType, item: Item | None) -> dict[str, Any] | None:
+    """Return the template context of an item of a campaign that is not created yet."""
+    if item is None:
+        return None
+    shown = task.shown(item.payload, mirrored=False)
+    return {
+        "lease": UUID(int=0),
+        "place": 1,
+        "revision": 0,
+        "image": picture_of(item.image) | {"name": item.image.name} if item.image else None,
+        **shown,
+        **(build_questions(task, shown) if task.choices else {}),
+    }
+
+
+def describe_drawing(task: TaskType) -> dict[str, Any]:
+    """Return the form of a task type's page, as drawn on its card: the places of texts and of choices."""
+    shown = task.shown(task.payload(_list_own_parts(task)), mirrored=False)
+    texts = [part for part, value in shown.items() if isinstance(value, str)]
+    questions = [len(question.labels) for question in task.choices.values()][:3]
+    left = 52 if task.needs_image else 8
+    return {
+        "image": task.needs_image,
+        "written": bool(task.written),
+        "left": left,
+        "width": 112 - left,
+        "texts": [8 + 14 * number for number in range(len(texts))],
+        "choices": [
+            (left + 11 * place, 52 - 11 * (len(questions) - 1 - row))
+            for row, number in enumerate(questions)
+            for place in range(min(number, 5))
+        ],
+    }
+
+
+def _list_own_parts(task: TaskType) -> dict[str, Any]:
+    return {name: value for name, value in task.example.items() if name not in COMMON_PARTS}
