@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from capeval.metrics.length import Length as Length
     from capeval.metrics.meteor import Meteor as Meteor
     from capeval.metrics.meteor import align as align
+    from capeval.metrics.open_objects import OpenObjects as OpenObjects
     from capeval.metrics.rouge import RougeL as RougeL
     from capeval.metrics.rouge import RougeN as RougeN
     from capeval.metrics.rouge import RougeS as RougeS

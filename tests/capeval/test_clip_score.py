@@ -45,7 +45,7 @@ def test_arithmetic() -> None:
         np.array([[-4.0, -3.0]]),
     ]
     # Cosines with the images are 0.6, 0, -1 and 0; the largest with a reference 0.8, 1, 0.8 and -0.8.
-    expected = [[1.5, 2 * 1.5 * 0.8 / 2.3], [0, 0], [0, 0], [0, 0]]
+    expected: list[list[float]] = [[1.5, 2 * 1.5 * 0.8 / 2.3], [0, 0], [0, 0], [0, 0]]
     np.testing.assert_allclose(compare_features(captions, images, references), expected, rtol=1e-15)
 
 
@@ -56,7 +56,7 @@ def test_files_of_images(files: Path) -> None:
         "2.PNG",
         "photo_0001.jpg",
     ]
-    names = {7: "2.PNG", 8: "photo_0001"}
+    names: dict[int | str, str] = {7: "2.PNG", 8: "photo_0001"}
     assert [file.name for file in find_image_files(folder, [8, 7], names)] == ["photo_0001.jpg", "2.PNG"]
     with pytest.raises(MismatchError, match=r"images: image 3 is without a file, such as 3.jpg"):
         find_image_files(folder, [1, 3])

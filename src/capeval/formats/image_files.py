@@ -39,7 +39,10 @@ def list_image_files(folder: Path) -> dict[ImageId, list[Path]]:
     found: dict[ImageId, list[Path]] = {}
     for path in sorted(each for each in folder.iterdir() if each.suffix.lower() in SUFFIXES):
         number = None if _OPEN_IMAGES_ID.fullmatch(path.stem) else _TRAILING_NUMBER.search(path.stem)
-        for image in (path.name, path.stem, *([int(number[0])] if number else [])):
+        ids: list[ImageId] = [path.name, path.stem]
+        if number:
+            ids.append(int(number[0]))
+        for image in ids:
             found.setdefault(image, []).append(path)
     return found
 
