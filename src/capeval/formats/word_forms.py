@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 
 from capeval.errors import OptionError
@@ -87,7 +87,7 @@ def load_word_forms() -> WordForms:
         >>> len(forms.phrases), forms.phrases["alarm clock"]
         (601, ('alarm clock', 'alarm clocks', 'clock radio', 'clock radios'))
     """
-    source = files("capeval.formats").joinpath("word_forms.tsv").read_bytes()
+    source = Path(__file__).with_name("word_forms.tsv").read_bytes()
     header, rows = read_table(source)
     phrases, detector_names, names = {}, {}, {}
     for _, row in rows:
