@@ -1,6 +1,6 @@
 """Open Images files: boxes, image rotations, class names and the class hierarchy."""
 
-from capeval.formats.open_images import (
+from capeval.formats.open_images_files import (
     ObjectAnnotations,
     load_boxes,
     load_class_hierarchy,

@@ -15,7 +15,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images
 from capeval.formats.images import load_image_names
-from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
+from capeval.formats.open_images_files import load_boxes, load_class_hierarchy, load_class_names
 from capeval.formats.word_forms import WordForms, load_word_forms
 from capeval.metrics.base import OMITTED_BY_DEFAULT, Kernel, Metric
 from capeval.metrics.registry import register
