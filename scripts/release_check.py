@@ -97,7 +97,7 @@ BASE = Distribution(
         "capeval/datasets/published/*.csv",
         "capeval/datasets/published/SOURCES.md",
         "capeval/datasets/splits/*.txt",
-        "capeval/datasets/word_forms.tsv",
+        "capeval/formats/word_forms.tsv",
         "capeval/metrics/coco_words.txt",
         "capeval/studies/words/word_classes.tsv",
         "capeval/report/*.css",

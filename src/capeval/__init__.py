@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from capeval.metrics.cider import Cider2015 as Cider2015
     from capeval.metrics.cider import CiderD as CiderD
     from capeval.metrics.cider_r import CiderR as CiderR
+    from capeval.metrics.clip_score import ClipScore as ClipScore
     from capeval.metrics.length import Length as Length
     from capeval.metrics.meteor import Meteor as Meteor
     from capeval.metrics.meteor import align as align
+    from capeval.metrics.open_objects import OpenObjects as OpenObjects
     from capeval.metrics.rouge import RougeL as RougeL
     from capeval.metrics.rouge import RougeN as RougeN
     from capeval.metrics.rouge import RougeS as RougeS

@@ -83,6 +83,24 @@ def test_a_metric_is_offered_everywhere(name: str, run: Run, toys: Path) -> None
     assert any(metric.family in page.read_text(encoding="utf-8") for page in pages if page.exists())
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [name for name, make in METRICS.items() if make().missing_options])
+def test_a_metric_that_needs_files_is_offered_to_their_owner(name: str, run: Run) -> None:
+    metric = get_metric(name)
+    options = list_metric_options(type(metric))
+    assert all(option.help for option in options.values())
+    assert all(options[each].type == "file" for each in metric.missing_options)
+    assert f"{name}({metric.missing_options[0]}=...)" in run("metrics", name)
+    assert name in run("metrics")
+    needs = f"{metric.family} needs the option"
+    for use in (metric.prepare, lambda captions: capeval.evaluate(captions, GOOD, [name])):
+        with pytest.raises(OptionError, match=needs):
+            use(REFERENCES)
+    page = Someone("staff", is_staff=True).see("/new/form/")
+    assert f'value="{name}"' not in page
+    assert not any(f'value="{score}"' in page for score in metric.names)
+
+
 def check_options(name: str, metric: Metric) -> None:
     """Check that options are described, and read as text as signatures write them."""
     options = list_metric_options(type(metric))

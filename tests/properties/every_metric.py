@@ -12,12 +12,16 @@ __all__ = ["NAMES", "PARSING", "every_metric"]
 
 
 def _get_names() -> list[str]:
-    """Return the first name of each metric class; with the profile `thorough`, all names."""
+    """Return the first name of each metric class; with the profile `thorough`, all names.
+
+    Metrics that need files of the user are left out.
+    """
+    names = [name for name, make in METRICS.items() if not make().missing_options]
     if settings.get_current_profile_name() == "thorough":
-        return list(METRICS)
+        return names
     first: dict[type[Metric], str] = {}
-    for name, make in METRICS.items():
-        first.setdefault(type(make()), name)
+    for name in names:
+        first.setdefault(type(METRICS[name]()), name)
     return list(first.values())
 
 

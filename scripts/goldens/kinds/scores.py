@@ -21,10 +21,17 @@ _DECIMALS = 9
 
 
 def _list_metrics(*, model: bool) -> list[str]:
-    """Return the names of metrics that need the SPICE model, or of all others."""
+    """Return the names of metrics that need the SPICE model, or of all others.
+
+    Metrics that need files of the user are left out.
+    """
     import capeval.metrics
 
-    return [name for name in capeval.metrics.METRICS if ("SPI" in name) == model]
+    return [
+        name
+        for name, make in capeval.metrics.METRICS.items()
+        if ("SPI" in name) == model and not make().missing_options
+    ]
 
 
 def _write_core(folder: Path) -> None:

@@ -17,6 +17,7 @@ from capeval._internal.file_fingerprints import fingerprint_file
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import CapevalError, MismatchError, OptionError, UnscoredWarning
+from capeval.errors.messages import format_names
 from capeval.resources.compiled_files import CompiledResource
 from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, as_tokenized
@@ -39,6 +40,7 @@ __all__ = [
     "format_counts",
     "format_option",
     "get_unscored_warning",
+    "make_missing_options_error",
     "require_family",
 ]
 
@@ -202,6 +204,14 @@ class Metric(ABC):
         It is the tokenizer's `tokens`, its tokens split into `sentences`, or the original `captions`.
         """
         return "tokens"
+
+    @property
+    def missing_options(self) -> tuple[str, ...]:
+        """The options without a value that the metric needs, such as a file of the user.
+
+        Such a metric can't be part of a challenge, and its `kernel` raises `make_missing_options_error`.
+        """
+        return ()
 
     @property
     def resources(self) -> tuple[Resource, ...]:
@@ -496,6 +506,14 @@ def require_family(metric: type[Metric]) -> None:
             f'{metric.__name__}: the class must have a family, such as family = "{metric.__name__}", which'
             f" names its scores in reports and signatures (got {got})"
         )
+
+
+def make_missing_options_error(metric: Metric) -> OptionError:
+    """Return the error about the missing options of a metric."""
+    missing = metric.missing_options
+    options = f"option{'s' * (len(missing) > 1)} {format_names(missing)}"
+    example = ",".join(f"{name}=..." for name in missing)
+    return OptionError(f"{metric.family} needs the {options}, as in {metric.family}({example})")
 
 
 def get_unscored_warning(

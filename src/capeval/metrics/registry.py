@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
 from capeval.errors import CapevalWarning, OptionError
-from capeval.metrics.base import Metric, require_family
+from capeval.metrics.base import Metric, make_missing_options_error, require_family
 from capeval.metrics.options import list_metric_options, parse_options, split_metrics, split_options
 
 __all__ = [
@@ -204,8 +204,8 @@ def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     Default metrics without installed data are left out, with a warning.
 
     Raises:
-        OptionError: A name is unknown, there are no metrics, or two metrics compute scores with the same
-            name.
+        OptionError: A name is unknown, there are no metrics, a metric needs an option without a value, or two
+            metrics compute scores with the same name.
     """
     if isinstance(metrics, str):
         metrics = split_metrics(metrics)
@@ -217,6 +217,9 @@ def resolve(metrics: str | Iterable[str | Metric]) -> tuple[Metric, ...]:
     if not isinstance(metrics, Iterable):
         raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
     resolved = tuple(_resolve_metric(metric) for metric in metrics)
+    for metric in resolved:
+        if metric.missing_options:
+            raise make_missing_options_error(metric)
     if not resolved:
         raise OptionError("'metrics' must contain at least one metric (got none)")
     names = [name for metric in resolved for name in metric.names]

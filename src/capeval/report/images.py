@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -13,13 +12,14 @@ from urllib.parse import quote, unquote, urlsplit
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import format_images, shorten
+from capeval.formats.image_files import SUFFIXES, list_image_files
 
 __all__ = ["embed_pictures", "find_picture_urls", "needs_file_names"]
 
 _FIELDS = ("id", "file_name")
-_ENDINGS = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+# The formats of browsers, which do not show TIFF.
+_ENDINGS = tuple(ending for ending in SUFFIXES if ending not in (".tif", ".tiff"))
 _TYPES = {".jpg": "jpeg"}
-_TRAILING_NUMBER = re.compile(r"\d+$")
 
 
 def needs_file_names(place: str) -> bool:
@@ -128,14 +128,12 @@ def _format_addresses(
 def _find_in_folder(
     folder: Path, images: Sequence[ImageId], page: Path, file_names: Mapping[ImageId, str]
 ) -> dict[ImageId, str]:
-    found: dict[ImageId, list[str]] = {}
-    for name in sorted(each.name for each in folder.iterdir() if each.suffix.lower() in _ENDINGS):
-        for image in _list_ids(name):
-            found.setdefault(image, []).append(name)
+    files = list_image_files(folder)
     addresses = {}
     for image in images:
         named = file_names.get(image)
-        names = [named] if named is not None and (folder / named).is_file() else found.get(image, [])
+        found = [path.name for path in files.get(image, ()) if path.suffix.lower() in _ENDINGS]
+        names = [named] if named is not None and (folder / named).is_file() else found
         if len(names) > 1:
             raise MismatchError(
                 f"{folder}: image {shorten(image)} must have one picture (got {', '.join(names)})"
@@ -148,16 +146,6 @@ def _find_in_folder(
             f" {file_names.get(images[0], f'anything_{images[0]}.jpg')}"
         )
     return addresses
-
-
-def _list_ids(name: str) -> set[ImageId]:
-    """Return the ids that a file name can match.
-
-    These are the name, the name without its suffix, and the number at its end.
-    """
-    stem = name.rpartition(".")[0]
-    number = _TRAILING_NUMBER.search(stem)
-    return {name, stem} | ({int(number[0])} if number else set())
 
 
 def _make_relative(path: Path, page: Path) -> str:

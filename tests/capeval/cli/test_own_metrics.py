@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.capeval.cli.test_cli import output, refusal
+from tests.docs.test_examples import ROOT, blocks
+
+PAGE = ROOT / "docs" / "how-to" / "own-metrics.md"
 
 MODULE = '''
 import numpy as np
@@ -78,6 +81,34 @@ def test_score(files: Path) -> None:
     report = json.loads(done)
     assert report["metrics"]["Repetition"] == 0.25
     assert report["signatures"]["Repetition"]["options"] == ["longest=99", "ignored=ignored.txt-ca978112"]
+
+
+def test_a_metric_that_reads_images_from_file_to_table(files: Path) -> None:
+    """The metric of the documentation, with its module, pictures and captions as files."""
+    from PIL import Image
+
+    (module,) = (block.text for block in blocks(PAGE, "python") if block.text.startswith("# brightness.py"))
+    (files / "brightness.py").write_text(module)
+    (files / "photos").mkdir()
+    for image, gray in {1: 30, 2: 220}.items():
+        Image.new("L", (4, 3), gray).save(files / "photos" / f"photo_{image:06}.png")
+    for name, texts in {"ours": ["a dark dog", "bright cats"], "theirs": ["a bright dog", "cats"]}.items():
+        (files / f"{name}.json").write_text(json.dumps(dict(enumerate(texts, start=1))))
+    metric = "brightness:Brightness(images=photos)"
+    score = ("score", "references.json", "ours.json", "theirs.json", "-m", f"{metric},ROUGE-L")
+    table = output(*score, "--format", "latex", "--report", "report.html")
+    assert r"ours & \textbf{1.000} &" in table
+    assert r"theirs & 0.000 &" in table
+    assert ">Brightness<" in (files / "report.html").read_text(encoding="utf-8")
+    report, _ = json.loads(output(*score, "--format", "json"))
+    (option,) = report["signatures"]["Brightness"]["options"]
+    assert option.startswith("images=photos-")
+    Image.new("L", (40, 30)).save(files / "photos" / "photo_000002.png")
+    changed, _ = json.loads(output(*score, "--format", "json"))
+    assert changed["metrics"]["Brightness"] == 0.5
+    assert changed["signatures"]["Brightness"]["options"] != [option]
+    (files / "photos" / "photo_000002.png").unlink()
+    assert "photos: image 2 is without a file, such as 2.jpg" in refusal(*score)
 
 
 def test_the_scale_of_papers_is_noted_for_metrics_of_papers() -> None:

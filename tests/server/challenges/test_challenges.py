@@ -61,6 +61,7 @@ def test_an_import_and_the_same_again(path: Path) -> None:
         ("<alg>", "alg", r"splits\[0\]: results must be a file name with one <alg>"),
         ("<alg>", "\\n<alg>", r"splits\[0\]: results must contain only printable characters"),
         ("sort_by", 'metrics = ["METEOR-2"]\nsort_by', r"unknown metric 'METEOR-2'"),
+        ("sort_by", 'metrics = ["CLIPScore"]\nsort_by', r"CLIPScore needs files .*can't have it"),
         (
             "sort_by",
             'metrics = ["BLEU", "BLEU-1"]\nsort_by',

@@ -258,8 +258,9 @@ class SplitDefinition(_Part):
     def _check_metrics(cls, metrics: list[str]) -> list[str]:
         try:
             names = [normalize_name(metric) for metric in metrics]
-            for name in names:
-                get_metric(name)
+            for metric in map(get_metric, names):
+                if metric.missing_options:
+                    raise ValueError(f"{metric.family} needs files of its user, so a challenge can't have it")
         except OptionError as error:
             raise ValueError(str(error)) from None
         for name in names:

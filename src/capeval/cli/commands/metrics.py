@@ -100,12 +100,14 @@ def _describe(name: str, metric: Metric) -> str:
         f"Needs {need.name}: {'installed' if need.is_available else need.install}"
         for need in metric.resources
     ]
+    values = {
+        each: "..." if each in metric.missing_options else option.show(getattr(metric, each))
+        for each, option in options.items()
+    }
     if options:
-        first = next(iter(options.values()))
-        base = name.partition("(")[0]
-        example = f"{base}({first.name}={first.show(getattr(metric, first.name))})"
-        lines += ["", f"Options, such as {example}:"]
+        first = next(iter(options))
+        lines += ["", f"Options, such as {name.partition('(')[0]}({first}={values[first]}):"]
     for option in options.values():
-        lines.append(f"  {option.name}={option.show(getattr(metric, option.name))}")
+        lines.append(f"  {option.name}={values[option.name]}")
         lines += textwrap.wrap(option.help, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     return "\n".join(lines) + "\n"

@@ -63,8 +63,11 @@ def _list_open_options(name: str) -> dict[str, tuple[MetricOption, str]]:
 
 
 def _sort_metrics() -> dict[str, Metric]:
-    """Return all metrics by name: default metrics, other featured ones, then the rest."""
-    found = {name: make() for name, make in METRICS.items()}
+    """Return all metrics by name: default metrics, other featured ones, then the rest.
+
+    Metrics that need files are left out: a challenge has none.
+    """
+    found = {name: metric for name, make in METRICS.items() if not (metric := make()).missing_options}
     ranks = {name: place for place, name in enumerate(DEFAULT)}
 
     def rank(name: str) -> tuple[int, bool]:
