@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from capeval.datasets.building import BuiltSplit, Dataset, name_references
 
-__all__ = ["TO_FILL_IN", "format_challenge", "make_slug"]
+__all__ = ["TO_FILL_IN", "format_challenge", "make_slug", "quote_toml"]
 
 TO_FILL_IN = "TO BE FILLED IN"
 """The mark of a place that the authors of a dataset must complete."""
@@ -53,9 +53,9 @@ def format_challenge(dataset: Dataset, *, title: str, description: str, with_ima
         "# The definition of a challenge, for `capeval server import challenge.toml`.",
         f'# Complete the places with "{TO_FILL_IN}", and the periods of the phases.',
         "[challenge]",
-        f"slug = {_quote(make_slug(title))}",
-        f"title = {_quote(title)}",
-        *(f"{name} = {_quote(text.replace('{mark}', TO_FILL_IN))}" for name, text in texts.items()),
+        f"slug = {quote_toml(make_slug(title))}",
+        f"title = {quote_toml(title)}",
+        *(f"{name} = {quote_toml(text.replace('{mark}', TO_FILL_IN))}" for name, text in texts.items()),
         'fields = [{ name = "method", required = true }, { name = "training-data", required = true }]',
     ]
     for name, split in scored.items():
@@ -70,7 +70,7 @@ def format_challenge(dataset: Dataset, *, title: str, description: str, with_ima
 
 def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[str]:
     part = "private" if split.private else "public"
-    public = _quote(not split.private)
+    public = quote_toml(not split.private)
     human = f', human = "private/human_{name}{{}}.json"' if split.human is not None else ""
     own = name_references(split.references)
     sets = [
@@ -112,6 +112,6 @@ def _format_phase(name: str, splits: list[str], *, per_day: int, in_all: int) ->
     ]
 
 
-def _quote(value: str | bool) -> str:
+def quote_toml(value: str | bool) -> str:
     """Return a value in TOML; apart from one character, its basic strings are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

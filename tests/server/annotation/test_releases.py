@@ -250,7 +250,8 @@ def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
 
 def test_domains_become_subsets_of_a_challenge(tmp_path: Path) -> None:
     release = release_files.freeze(None, filled(), "1.0", plans=plans_in(tmp_path))
-    domains = {"near-domain": [0, 2, 17], "out-domain": [18]}
+    # The ids of the release are integers, because all keys are numbers.
+    domains = {"near-domain": ["0", "2", "17"], "out-domain": ["18"]}
     challenge = import_challenge(write_challenge(release, tmp_path / "challenge", domains))
     (split,) = challenge.splits.all()
     assert [subset.name for subset in split.subsets.all()] == ["near-domain"]

@@ -95,8 +95,14 @@ def _define_split(
 def _select_images(
     subsets: Mapping[str, Collection[ImageId]], images: Collection[ImageId]
 ) -> dict[str, list[ImageId]]:
-    """Return the images of each subset that are among others, without empty subsets."""
-    found = {name: [image for image in members if image in images] for name, members in subsets.items()}
+    """Return the images of each subset that are among others, without empty subsets.
+
+    The ids of a release are integers if all of its keys are numbers, so ids are compared as text.
+    """
+    ids = {str(image): image for image in images}
+    found = {
+        name: [ids[str(image)] for image in members if str(image) in ids] for name, members in subsets.items()
+    }
     return {name: members for name, members in found.items() if members}
 
 

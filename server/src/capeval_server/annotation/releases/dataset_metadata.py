@@ -38,7 +38,12 @@ def describe_images(
         known = {name: value for name, value in fields.items() if value not in ("", None, [])}
         if known:
             found[ids[key]] = known
-    return found, [{"id": number, "name": name} for name, number in numbers.items()]
+    return found, [_describe_license(number, name) for name, number in numbers.items()]
+
+
+def _describe_license(number: int, name: str) -> dict[str, Any]:
+    # Open Images names a license by the address of its text.
+    return {"id": number, "name": name, **({"url": name} if name.startswith("https://") else {})}
 
 
 def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTexts:
