@@ -45,7 +45,7 @@ def run(
     """Build splits with c5, c40 and human baseline, as public and private COCO JSON.
 
     COCO and nocaps were built in this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
-    written once and never changes, except its data card and its challenge.toml, which have places to fill in.
+    written once and never changes, except its data card, its challenge.toml and the pages of the challenge.
     """
     from capeval.cli.toolkit.inputs import apply_listed_ids, open_input
     from capeval.datasets import building, versions
