@@ -248,10 +248,10 @@ def test_ties_follow_the_rule() -> None:
         assert found.values["constant"]["Mean"].score == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(("references", "options", "draws"), [(3, {}, 1), (9, {"references": 2}, 4)])
-def test_progress_has_one_step_per_draw(references: int, options: dict[str, int], draws: int) -> None:
+@pytest.mark.parametrize(("references", "drawn", "draws"), [(3, None, 1), (9, 2, 4)])
+def test_progress_has_one_step_per_draw(references: int, drawn: int | None, draws: int) -> None:
     benchmark = benchmark_of_pairs(pairs(references=references))
-    wanted = MetricOptions(samples=20, draws=4, **options)
+    wanted = MetricOptions(samples=20, draws=4, references=drawn)
     steps: list[str] = []
     evaluate_metric("ROUGE-L", benchmark, wanted, compared=["BLEU-1"], progress=steps.append)
     assert len(steps) - 1 == count_draws(benchmark, wanted) == draws

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import Folder, write_study_report
 
 if TYPE_CHECKING:
+    from capeval.data.captions import ImageId
     from capeval.datasets.nocaps import Domains
     from capeval.datasets.open_images import ObjectAnnotations
 
@@ -75,7 +76,8 @@ def run(
         )
         study = compare_selection(annotations, chosen, seed=seed)
     places = chosen.positions.tolist()
-    items, domains = [], {}
+    items: list[dict[str, object]] = []
+    domains: Domains = {}
     if hierarchy is not None and class_names is not None:
         items, domains = _describe_images(annotations, places, hierarchy, class_names)
     listed = [sources[annotations.image_ids[place]] for place in places] if sources else []
@@ -102,5 +104,5 @@ def _describe_images(
         warnings.warn(f"domains.json is left out: {error}", CapevalWarning, stacklevel=2)
         return items, {}
     objects, ids = annotations.by_image(), [annotations.image_ids[place] for place in places]
-    shown = {image: objects[image] for image in ids}
+    shown: dict[ImageId, Iterable[str]] = {image: objects[image] for image in ids}
     return items, nocaps.assign_domains(shown, mapped, classes=set(names.values()))
