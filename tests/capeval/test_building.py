@@ -336,6 +336,15 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
     assert sorted([*plans["train"].images, *plans["val"].images]) == [1, 2, 3, 4, 5, 8, 9]
 
 
+def test_one_split_has_the_remaining_images(tmp_path: Path) -> None:
+    content = {"train": {"images": None}, "test": {"images": [6, 7]}, "val": {"images": 3}}
+    plans = load_plans(plans_of(tmp_path, content), list(CAPTIONS), seed=3)
+    assert {name: len(plan.images) for name, plan in plans.items()} == {"train": 4, "test": 2, "val": 3}
+    assert sorted(image for plan in plans.values() for image in plan.images) == list(CAPTIONS)
+    with pytest.raises(OptionError, match=r"'train' must be an integer of at least 1 \(got -1\)"):
+        load_plans(plans_of(tmp_path, {**content, "val": {"images": 8}}), list(CAPTIONS))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -346,6 +355,7 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
         ({"a": {"images": "all"}}, "'images' has the wrong type"),
         ({"a": {"images": True}}, "'images' has the wrong type"),
         ({"a": {"images": [1.5]}}, "integers or strings"),
+        ({"a": {"images": None}, "b": {"images": None}}, r"only one split can .* \(got \['a', 'b'\]\)"),
     ],
 )
 def test_plans_that_are_none(tmp_path: Path, content: Any, message: str) -> None:

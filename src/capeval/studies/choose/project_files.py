@@ -74,11 +74,11 @@ def create_texts(
         >>> list(texts)
         ['items.jsonl', 'campaign.toml', 'plans.json', 'domains.json']
         >>> texts["plans.json"]
-        '{"test": {"images": 1, "references": 10, "private": true, "held_out": true}}\n'
+        '{"test": {"images": null, "references": 10, "private": true, "held_out": true}}\n'
     """
     texts = {}
     if items:
-        plan = {"images": len(items), "references": _REFERENCES, "private": True, "held_out": True}
+        plan = {"images": None, "references": _REFERENCES, "private": True, "held_out": True}
         texts["items.jsonl"] = "".join(f"{json.dumps(item)}\n" for item in items)
         texts[CAMPAIGN] = _format_campaign(title, with_sources=bool(images))
         texts[PLANS] = json.dumps({"test": plan}) + "\n"
@@ -113,6 +113,15 @@ def require_new_files(folder: Path) -> None:
 
     Raises:
         OptionError: The folder contains such a file.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.studies.choose.project_files import require_new_files
+        >>> _ = Path("plans.json").write_text("{}")
+        >>> require_new_files(Path("."))
+        Traceback (most recent call last):
+        ...
+        capeval.errors.OptionError: --output must be a folder without plans.json, which ...
     """
     for name in (CAMPAIGN, PLANS):
         if (folder / name).exists():
@@ -128,6 +137,12 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     Args:
         folder: The folder.
         texts: The content of each file by name.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.studies.choose.project_files import write_texts
+        >>> [path.name for path in write_texts(Path("."), {"domains.json": "{}"})]
+        ['domains.json']
     """
     for name, text in texts.items():
         with atomic_write(folder / name) as file:

@@ -20,6 +20,17 @@ def count_draws(benchmark: HumanBenchmark, options: MetricOptions) -> int:
     Args:
         benchmark: The benchmark.
         options: The number of references, if it is not that of the benchmark, and of draws.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.metric import HumanBenchmark, MetricOptions, PairJudgments, list_descriptions
+        >>> from capeval.studies.metric.draws import count_draws
+        >>> pair = Pair(image=1, first="a dog", second="a cat", references=("a dog runs", "the dog"))
+        >>> benchmark = HumanBenchmark(
+        ...     about=list_descriptions()["abstract-50s"], judged=PairJudgments(pairs=(pair,))
+        ... )
+        >>> count_draws(benchmark, MetricOptions()), count_draws(benchmark, MetricOptions(references=1))
+        (1, 5)
     """
     judged = benchmark.judged
     count = options.references if options.references is not None else benchmark.about.references
@@ -41,6 +52,15 @@ def draw_references(pairs: Sequence[Pair], options: MetricOptions) -> list[list[
 
     Raises:
         MismatchError: A pair has too few references.
+
+    Example:
+        >>> from capeval.formats.judgments.plans import Pair
+        >>> from capeval.studies.metric import MetricOptions
+        >>> from capeval.studies.metric.draws import draw_references
+        >>> pair = Pair(image=1, first="a dog", second="a cat", references=("a dog runs", "the dog"))
+        >>> drawn = draw_references([pair], MetricOptions(references=1, draws=3))
+        >>> len(drawn), {len(texts) for draw in drawn for texts in draw}
+        (3, {1})
     """
     count, sizes = options.references, [len(pair.references) for pair in pairs]
     if count is None or not _is_drawn(pairs, count):
