@@ -90,6 +90,7 @@ def test_a_version_has_public_and_private_parts(tmp_path: Path) -> None:
     assert files == [
         "challenge.toml",
         "manifest.json",
+        *(f"pages/{name}.md" for name in ("about", "data", "evaluation", "faq", "rules", "upload")),
         "private/captions_test.json",
         "private/human_test.json",
         "public/README.md",
@@ -193,7 +194,7 @@ def test_invalid_image_fields(tmp_path: Path, content: dict[str, Any], place: st
 
 def test_places_to_fill_in_have_no_checksum(tmp_path: Path) -> None:
     target = freeze(built(), tmp_path, version="1.0", texts=DatasetTexts(title='A "B" \\ 日本 '))
-    for name in ("challenge.toml", "public/README.md"):
+    for name in ("challenge.toml", "public/README.md", "pages/about.md", "pages/data.md"):
         text = (target / name).read_text(encoding="utf-8")
         assert "TO BE FILLED IN" in text
         (target / name).write_text(text.replace("TO BE FILLED IN", "Done"), encoding="utf-8")
@@ -233,6 +234,8 @@ def test_a_challenge_has_the_phases_of_coco(tmp_path: Path) -> None:
             "human": "private/human_test_many.json",
         },
     ]
+    assert challenge["challenge"]["rules"] == {"file": "pages/rules.md"}
+    assert [page["title"] for page in challenge["challenge"]["pages"]] == ["Upload", "Evaluation"]
     only = build_dataset(captions, {"train": plans["train"]})
     assert not (freeze(only, tmp_path, version="2.0") / "challenge.toml").exists()
 
@@ -333,6 +336,15 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
     assert sorted([*plans["train"].images, *plans["val"].images]) == [1, 2, 3, 4, 5, 8, 9]
 
 
+def test_one_split_has_the_remaining_images(tmp_path: Path) -> None:
+    content = {"train": {"images": None}, "test": {"images": [6, 7]}, "val": {"images": 3}}
+    plans = load_plans(plans_of(tmp_path, content), list(CAPTIONS), seed=3)
+    assert {name: len(plan.images) for name, plan in plans.items()} == {"train": 4, "test": 2, "val": 3}
+    assert sorted(image for plan in plans.values() for image in plan.images) == list(CAPTIONS)
+    with pytest.raises(OptionError, match=r"'train' must be an integer of at least 1 \(got -1\)"):
+        load_plans(plans_of(tmp_path, {**content, "val": {"images": 8}}), list(CAPTIONS))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -343,6 +355,7 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
         ({"a": {"images": "all"}}, "'images' has the wrong type"),
         ({"a": {"images": True}}, "'images' has the wrong type"),
         ({"a": {"images": [1.5]}}, "integers or strings"),
+        ({"a": {"images": None}, "b": {"images": None}}, r"only one split can .* \(got \['a', 'b'\]\)"),
     ],
 )
 def test_plans_that_are_none(tmp_path: Path, content: Any, message: str) -> None:

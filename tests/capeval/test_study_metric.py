@@ -30,6 +30,7 @@ from capeval.studies.metric import (
     list_descriptions,
     load_benchmark,
 )
+from capeval.studies.metric.draws import count_draws
 from capeval.studies.metric.report import report, to_judged_pairs
 from capeval.studies.metric.scoring import score_judged
 from capeval.studies.shared.coefficients import coefficients
@@ -245,6 +246,16 @@ def test_ties_follow_the_rule() -> None:
         options = MetricOptions(samples=20, ties=ties)
         found = evaluate_metric(constant, benchmark_of_pairs(pairs()), options, compared=["ROUGE-L"])
         assert found.values["constant"]["Mean"].score == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("references", "drawn", "draws"), [(3, None, 1), (9, 2, 4)])
+def test_progress_has_one_step_per_draw(references: int, drawn: int | None, draws: int) -> None:
+    benchmark = benchmark_of_pairs(pairs(references=references))
+    wanted = MetricOptions(samples=20, draws=4, references=drawn)
+    steps: list[str] = []
+    evaluate_metric("ROUGE-L", benchmark, wanted, compared=["BLEU-1"], progress=steps.append)
+    assert len(steps) - 1 == count_draws(benchmark, wanted) == draws
+    assert (steps[-1], count_draws(rated(np.ones((8, 1))), wanted)) == ("Resampling", 1)
 
 
 def test_references_are_drawn_once_per_image() -> None:

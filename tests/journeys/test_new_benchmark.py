@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,20 +31,6 @@ NAMES = [
 PLACES = ("on the green grass", "in front of a house", "near an old wooden door")
 IMAGES = {f"{number:016x}": tuple(CLASSES)[number % 3] for number in range(12)}
 LICENSE = "https://creativecommons.org/licenses/by/2.0/"
-CAMPAIGN = """
-[campaign]
-slug = "tiny"
-title = "Tiny"
-kind = "write"
-text = "write-nocaps"
-items = "items.jsonl"
-images = "images"
-image_info = "image_info.json"
-
-[settings]
-answers = 3
-"""
-PLANS = {"val": {"images": len(IMAGES), "references": 2, "held_out": True}}
 
 
 def _get_label(name: str) -> str:
@@ -98,10 +85,12 @@ def _describe(keywords: Sequence[str], number: int, place: str) -> str:
 
 def test_from_open_images_to_scores_by_domain(user: User, tmp_path: Path) -> None:
     _write_open_images(tmp_path)
-    user.run(
+    shown = user.read(
         f"capeval study choose boxes.csv -n {len(IMAGES)} --rotations rotations.csv --names classes.csv"
         " --hierarchy hierarchy.json --output project"
     )
+    for domain in CLASSES:
+        assert re.search(rf"{domain} +4\b", shown)
     project = tmp_path / "project"
     items = [json.loads(line) for line in (project / "items.jsonl").read_text().splitlines()]
     assert {item["key"]: item["keywords"] for item in items} == {
@@ -110,30 +99,40 @@ def test_from_open_images_to_scores_by_domain(user: User, tmp_path: Path) -> Non
     (project / "images").mkdir()
     for number, image in enumerate(IMAGES):
         (project / "images" / f"{image}.jpg").write_bytes(draw_picture(number))
-    (project / "campaign.toml").write_text(CAMPAIGN)
-    (project / "plans.json").write_text(json.dumps(PLANS))
+    _reduce(project)
 
     user.run("capeval server migrate")
     user.run("capeval server annotate create project/campaign.toml")
-    user.run("capeval server annotate state tiny open")
-    invites = user.read("capeval server annotate invite tiny --number 3").split()
+    user.run("capeval server annotate state project open")
+    invites = user.read("capeval server annotate invite project --number 3").split()
     with running(user) as site:
         for worker, invite in enumerate(invites):
             _write_captions(site, invite, worker)
-        user.run("capeval server annotate freeze tiny 1.0 --plans project/plans.json")
+        user.run("capeval server annotate freeze project 1.0 --plans project/plans.json")
         references = _host(user, tmp_path)
         results = {item["key"]: _describe(item["keywords"], 7, PLACES[0]) for item in items}
-        write_results(tmp_path / "captions_val_ours_results.json", results)
-        row = _submit(user, site, tmp_path / "captions_val_ours_results.json")
+        write_results(tmp_path / "captions_test_ours_results.json", results)
+        row = _submit(user, site, tmp_path / "captions_test_ours_results.json")
     by_image = get_reference_image_scores(references, results)  # type: ignore[arg-type] # Ids of any type.
     for domain in (*CLASSES, "all"):
         scores = [score for image, score in by_image.items() if domain in ("all", IMAGES[str(image)])]
         assert row[f"CIDEr-D ({domain})"] == pytest.approx(sum(scores) / len(scores), rel=1e-9), domain
 
 
+def _reduce(project: Path) -> None:
+    """Edit the files of the project: two public references per image instead of ten private ones."""
+    for name, old, new in (
+        ("campaign.toml", "answers = 11", "answers = 3"),
+        ("plans.json", '"references": 10, "private": true', '"references": 2, "private": false'),
+    ):
+        text = (project / name).read_text()
+        assert old in text
+        (project / name).write_text(text.replace(old, new))
+
+
 def _write_captions(site: Site, invite: str, worker: int) -> None:
     """Write a caption of each image by the API."""
-    place, number = "/annotate/tiny", 0
+    place, number = "/annotate/project", 0
     texts = site.request("GET", place, invite)["texts"]
     site.request("POST", f"{place}/agree", invite, json={"texts": texts["number"]})
     while batch := site.request("POST", f"{place}/next", invite, json={})["items"]:
@@ -147,13 +146,8 @@ def _write_captions(site: Site, invite: str, worker: int) -> None:
 
 def _host(user: User, folder: Path) -> dict[str, list[str]]:
     """Make a challenge of the release, with the domains as subsets, and return its references."""
-    user.run("capeval server annotate challenge tiny 1.0 hosted")
-    listed = user.read(
-        "capeval study domains hosted/captions_val.json --objects boxes.csv --class-names classes.csv"
-        " --hierarchy hierarchy.json --subsets domains.json"
-    )
-    assert "in-domain 4, near-domain 4, out-domain 4" in listed
-    user.run("capeval server annotate challenge tiny 1.0 hosted --subsets domains.json")
+    shown = user.read("capeval server annotate challenge project 1.0 hosted --subsets project/domains.json")
+    assert 'about.md: complete the places with "TO BE FILLED IN"' in shown
     (split,) = tomllib.loads((folder / "hosted" / "challenge.toml").read_text())["splits"]
     shown = json.loads((folder / "hosted" / split["images"]).read_text())
     about = {row["id"]: row for row in shown["images"]}
@@ -163,7 +157,7 @@ def _host(user: User, folder: Path) -> dict[str, list[str]]:
     assert {row["name"] for row in shown["licenses"]} == {LICENSE}
     user.run("capeval server import hosted/challenge.toml")
     captions: dict[str, list[str]] = {}
-    for row in json.loads((folder / "hosted" / "captions_val.json").read_text())["annotations"]:
+    for row in json.loads((folder / "hosted" / "captions_test.json").read_text())["annotations"]:
         captions.setdefault(row["image_id"], []).append(row["caption"])
     assert {len(texts) for texts in captions.values()} == {2}
     return captions
@@ -173,15 +167,16 @@ def _submit(user: User, site: Site, results: Path) -> dict[str, float]:
     """Submit results by the API, and return the scores on the leaderboard."""
     user.run("capeval server user bob --email bob@example.org")
     token = user.read("capeval server token bob upload").strip()
-    site.request("POST", "/challenges/tiny/team", token, json={"name": "bob"})
-    path = "/challenges/tiny/phases/val/submissions"
+    site.request("POST", "/challenges/project/team", token, json={"name": "bob"})
+    path = "/challenges/project/phases/test/submissions"
     files = {"file": (results.name, results.read_bytes())}
-    submission = site.request("POST", path, token, files=files)
+    declared = {"method": "Keywords", "training-data": "none"}
+    submission = site.request("POST", path, token, files=files, data=declared)
 
     def is_scored() -> bool:
         found = site.request("GET", f"/submissions/{submission['id']}", token)
         return bool(found["state"] == "scored")
 
     wait_until(is_scored, lambda: site.request("GET", f"/submissions/{submission['id']}", token))
-    scores: dict[str, float] = site.read_board("tiny", "val", layout="subsets")["bob"]["scores"]
+    scores: dict[str, float] = site.read_board("project", "test", layout="subsets")["bob"]["scores"]
     return scores

@@ -32,7 +32,7 @@ __all__ = [
 
 # The fields of a plan in a file, with their allowed types.
 _FIELDS: dict[str, tuple[type, ...]] = {
-    "images": (int, list),
+    "images": (int, list, type(None)),
     "references": (int, type(None)),
     "private": (bool,),
     "held_out": (bool,),
@@ -144,8 +144,8 @@ def random_splits(
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
     """Read plans from JSON, such as `{"SPLIT": {"images": 500, "references": 5}}`.
 
-    `images` is a list of ids, or the number of images to draw at random from those that no split lists. The
-    other fields are the attributes of `SplitPlan`.
+    `images` is a list of ids, or the number of images to draw at random from those that no split lists, or
+    null for all remaining images. The other fields are the attributes of `SplitPlan`.
 
     Args:
         path: The file.
@@ -173,8 +173,10 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
     listed = {
         image for plan in content.values() if isinstance(plan["images"], list) for image in plan["images"]
     }
-    sizes = {name: plan["images"] for name, plan in content.items() if isinstance(plan["images"], int)}
     rest = [image for image in images if image not in listed]
+    drawn = {name: plan["images"] for name, plan in content.items() if not isinstance(plan["images"], list)}
+    remaining = len(rest) - sum(size for size in drawn.values() if size is not None)
+    sizes = {name: remaining if size is None else size for name, size in drawn.items()}
     dealt = random_splits(rest, sizes, seed=seed) if sizes else {}
     return {
         name: SplitPlan(**{**plan, "images": dealt[name] if name in dealt else tuple(plan["images"])})
@@ -203,6 +205,9 @@ def _read_plans(path: Path) -> dict[str, dict[str, Any]]:
                 raise wrong(f"split {name!r}: {field!r} has the wrong type (got {value!r:.60})")
         if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
             raise wrong(f'split {name!r}: "images" must be integers or strings')
+    remaining = [name for name, plan in content.items() if plan["images"] is None]
+    if len(remaining) > 1:
+        raise wrong(f'only one split can have "images": null, all remaining images (got {remaining})')
     return content
 
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from capeval.datasets.building import BuiltSplit, Dataset, name_references
+from capeval.datasets.challenge_pages import TO_FILL_IN, define_pages
 
-__all__ = ["TO_FILL_IN", "format_challenge", "make_slug"]
+__all__ = ["DECLARED", "PAGES_FOLDER", "format_challenge", "make_slug", "quote_toml"]
 
-TO_FILL_IN = "TO BE FILLED IN"
-"""The mark of a place that the authors of a dataset must complete."""
+PAGES_FOLDER = "pages/"
+"""The folder of the pages of a challenge, next to its definition."""
+
+DECLARED = ("method", "training-data")
+"""The fields that each submission must declare; the default rules refer to them."""
 
 # Nobody can submit before the organizers have set the period of a phase.
 _OPENS, _CLOSES = datetime(2100, 1, 1, tzinfo=UTC), datetime(2101, 1, 1, tzinfo=UTC)
 _LONGEST_SLUG = 50
-_TEXTS = {
-    "rules": "Training on captions of a split that is scored is not allowed. {mark}: other rules, such as the"
-    " allowed training data.",
-    "data": "{mark}: where to download the images and the public captions.",
-    "faq": "{mark}: frequent questions and their answers.",
-    "contact": "{mark}: an address for questions.",
-}
 
 
 def make_slug(title: str) -> str:
@@ -34,7 +33,7 @@ def make_slug(title: str) -> str:
     return slug or "dataset"
 
 
-def format_challenge(dataset: Dataset, *, title: str, description: str, with_images: bool) -> str:
+def format_challenge(dataset: Dataset, *, title: str, with_images: bool) -> str:
     """Return the text of a challenge's definition, with marked places to fill in.
 
     As for COCO, a phase for validation scores the public splits, and a phase for the test scores all splits.
@@ -44,19 +43,18 @@ def format_challenge(dataset: Dataset, *, title: str, description: str, with_ima
     Args:
         dataset: The dataset; at least one split must be scored.
         title: The title of the challenge.
-        description: Its description; a marked place if empty.
         with_images: Whether the `image_info` files contain the addresses or file names of images.
     """
     scored = {name: split for name, split in dataset.splits.items() if not split.training}
-    texts = {"description": description or "{mark}: a description of the challenge.", **_TEXTS}
     lines = [
         "# The definition of a challenge, for `capeval server import challenge.toml`.",
-        f'# Complete the places with "{TO_FILL_IN}", and the periods of the phases.',
+        f'# Complete the places with "{TO_FILL_IN}", also in {PAGES_FOLDER}, and the periods of the phases.',
         "[challenge]",
-        f"slug = {_quote(make_slug(title))}",
-        f"title = {_quote(title)}",
-        *(f"{name} = {_quote(text.replace('{mark}', TO_FILL_IN))}" for name, text in texts.items()),
-        'fields = [{ name = "method", required = true }, { name = "training-data", required = true }]',
+        f"slug = {quote_toml(make_slug(title))}",
+        f"title = {quote_toml(title)}",
+        *_format_texts(),
+        f'contact = "{TO_FILL_IN}: an address for questions."',
+        f"fields = [{', '.join(f'{{ name = {quote_toml(name)}, required = true }}' for name in DECLARED)}]",
     ]
     for name, split in scored.items():
         lines += _format_split(name, split, with_images=with_images)
@@ -68,9 +66,24 @@ def format_challenge(dataset: Dataset, *, title: str, description: str, with_ima
     return "\n".join(lines) + "\n"
 
 
+def _format_texts() -> list[str]:
+    """Return the lines that name the files of the pages."""
+    texts = define_pages(PAGES_FOLDER)
+    pages = texts.pop("pages")
+    lines = [f"{name} = {_format_value(value)}" for name, value in texts.items()]
+    return [*lines, "pages = [", *(f"    {_format_value(page)}," for page in pages), "]"]
+
+
+def _format_value(value: str | Mapping[str, Any]) -> str:
+    """Return a text or an inline table in TOML."""
+    if isinstance(value, str):
+        return quote_toml(value)
+    return "{ " + ", ".join(f"{name} = {_format_value(each)}" for name, each in value.items()) + " }"
+
+
 def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[str]:
     part = "private" if split.private else "public"
-    public = _quote(not split.private)
+    public = quote_toml(not split.private)
     human = f', human = "private/human_{name}{{}}.json"' if split.human is not None else ""
     own = name_references(split.references)
     sets = [
@@ -112,6 +125,6 @@ def _format_phase(name: str, splits: list[str], *, per_day: int, in_all: int) ->
     ]
 
 
-def _quote(value: str | bool) -> str:
+def quote_toml(value: str | bool) -> str:
     """Return a value in TOML; apart from one character, its basic strings are those of JSON."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,9 +9,9 @@ from typing import Any
 
 from capeval.data.captions import ImageId
 from capeval.datasets.building import BuiltSplit, Dataset
-from capeval.datasets.challenge_file import TO_FILL_IN
+from capeval.datasets.challenge_pages import TO_FILL_IN
 
-__all__ = ["SECTIONS", "format_card", "list_rows"]
+__all__ = ["SECTIONS", "format_card", "format_licenses", "list_rows"]
 
 SECTIONS = {
     "License": "the license of the captions; the images have licenses of their own.",
@@ -108,7 +108,7 @@ def format_card(
     for name, hint in SECTIONS.items():
         lines += ["", f"## {name}", ""]
         if name == "License" and licenses:
-            lines += [*_format_licenses(licenses, image_info), ""]
+            lines += [*format_licenses(licenses, image_info), ""]
         lines.append(sections.get(name) or f"{TO_FILL_IN}: {hint}")
     return "\n".join(lines) + "\n"
 
@@ -141,10 +141,15 @@ def _format_splits(dataset: Dataset) -> list[str]:
     ]
 
 
-def _format_licenses(
+def format_licenses(
     licenses: Sequence[Mapping[str, Any]], image_info: Mapping[Any, Mapping[str, Any]]
 ) -> list[str]:
-    """Return a table of the licenses of images."""
+    """Return the lines of a table of the licenses of images, in Markdown.
+
+    Args:
+        licenses: The licenses, with `id`, `name` and possibly `url`.
+        image_info: The fields of images, of which `license` refers to an id.
+    """
     images = Counter(str(row.get("license")) for row in image_info.values())
     rows = [
         f"| {each.get('id')} | {each.get('name', '')} | {each.get('url') or ''} |"

@@ -12,8 +12,9 @@ from typing import Any
 from capeval._internal.atomic_write import atomic_write
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.datasets.building import BuiltSplit, Dataset
-from capeval.datasets.challenge_file import format_challenge
-from capeval.datasets.data_card import format_card, list_rows
+from capeval.datasets.challenge_file import PAGES_FOLDER, format_challenge
+from capeval.datasets.challenge_pages import PAGES, format_pages
+from capeval.datasets.data_card import format_card, format_licenses, list_rows
 from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.formats.caption_files import coco_annotations, coco_results
 from capeval.formats.io.json import read_json, to_json_bytes, write_json
@@ -26,7 +27,7 @@ ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
 _MANIFEST = "manifest.json"
 _CARD, _CHALLENGE = "public/README.md", "challenge.toml"
 # These files have places that the authors of the dataset fill in, so they have no checksum.
-_EDITABLE = frozenset({_CARD, _CHALLENGE})
+_EDITABLE = frozenset({_CARD, _CHALLENGE, *(f"{PAGES_FOLDER}{name}" for name in PAGES)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +62,11 @@ def freeze(
       `data/SPLIT.jsonl` and the data card `README.md` for the library `datasets`;
     - `private/`: the captions of private splits, and `human_SPLIT.json` (COCO results);
     - `captions_SPLIT_many.json` and `human_SPLIT_many.json`, for the images with many references;
-    - `challenge.toml`, unless all splits are for training;
+    - `challenge.toml` with its texts in `pages/`, unless all splits are for training;
     - `manifest.json`, which is written last: a version without it is incomplete.
 
-    An annotation has the same id in every file. The data card and `challenge.toml` have places to fill in,
-    and therefore no checksum.
+    An annotation has the same id in every file. The data card, `challenge.toml` and its pages can be edited,
+    and therefore have no checksum.
 
     Args:
         dataset: The dataset.
@@ -141,9 +142,15 @@ def _format_editable(
     )
     written = {_CARD: card}
     if not all(split.training for split in dataset.splits.values()):
-        written[_CHALLENGE] = format_challenge(
-            dataset, title=texts.title, description=texts.description, with_images=bool(image_info)
+        written[_CHALLENGE] = format_challenge(dataset, title=texts.title, with_images=bool(image_info))
+        pages = format_pages(
+            dataset,
+            description=texts.description,
+            sections=texts.sections,
+            licenses=format_licenses(licenses, image_info) if licenses else (),
+            with_images=bool(image_info),
         )
+        written |= {f"{PAGES_FOLDER}{name}": page for name, page in pages.items()}
     return {name: text.encode() for name, text in written.items()}
 
 
@@ -274,6 +281,7 @@ def _summarize(dataset: Dataset) -> dict[str, dict[str, object]]:
     return {
         name: {
             "private": split.private,
+            "training": split.training,
             "images": len(split.references),
             "captions": int(split.references.counts.sum()),
             "images_with_many": 0 if split.many is None else len(split.many),

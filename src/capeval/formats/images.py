@@ -19,6 +19,7 @@ __all__ = [
     "load_image_fields",
     "load_image_names",
     "load_images",
+    "load_listed_fields",
 ]
 
 # Fields with the name of an image.
@@ -146,6 +147,33 @@ def load_image_fields(file: File) -> tuple[dict[ImageId, dict[str, Any]], list[d
         return {}, []
     if not isinstance(content, dict) or not {"images", "annotations"} <= content.keys():
         return {}, []
+    return _read_fields(file, content)
+
+
+def load_listed_fields(file: File) -> tuple[dict[ImageId, dict[str, Any]], list[dict[str, Any]]]:
+    """Return all fields of each image, and the licenses, of an `image_info` file.
+
+    Args:
+        file: The path of the file, or its bytes.
+
+    Returns:
+        The fields of each image except its id, and the rows of `licenses`.
+
+    Raises:
+        FormatError: The file is invalid.
+        OSError: The file can't be read.
+
+    Example:
+        >>> from capeval.formats.images import load_listed_fields
+        >>> load_listed_fields(b'{"images": [{"id": 17, "file_name": "0013ea2087020901.jpg"}]}')
+        ({17: {'file_name': '0013ea2087020901.jpg'}}, [])
+    """
+    with add_path_to_errors(file):
+        content = read_json(file)
+    return _read_fields(file, content)
+
+
+def _read_fields(file: File, content: Any) -> tuple[dict[ImageId, dict[str, Any]], list[dict[str, Any]]]:
     with add_path_to_errors(file):
         rows = list(iterate_rows(content, "images", {"id": IMAGE_ID}))
         licenses = list(_read_licenses(content).values())

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from capeval._internal.optional_packages import install_command, make_missing_package_error
 from capeval.errors import DependencyError
 from tests.base_install import ADDED, SOURCE, BaseInstall
+from tests.capeval.study_cases import CASES, write_files
 from tests.every_command import COMMANDS
 from tests.waiting import PATIENCE
 
@@ -29,6 +30,8 @@ NO_SPICE = (
     "capeval: warning: SPICE is left out, because its data is not installed; to add it, run"
     ' pip install "capeval[spice]"'
 )
+# A study with figures, and a comparison with a paper, whose page shows figures.
+NO_FIGURES = {"choose": "'classes'", "nocaps-paper": ".+"}
 LEFT_OUT = (
     "capeval: warning: METEOR is left out, because its data is not installed; to add it, run"
     ' pip install "capeval[meteor]"'
@@ -144,10 +147,6 @@ def test_no_command_ends_in_a_traceback(path: tuple[str, ...], base: BaseInstall
             "study ranking references.json",
             'capeval: error: ranks need scipy: pip install "capeval[studies]"\n',
         ),
-        (
-            "study diversity references.json --images 3 --captions 2 -o figures",
-            'capeval: error: figures need matplotlib: pip install "capeval[studies]"\n',
-        ),
     ],
 )
 def test_the_extra_is_named(command: str, error: str, base: BaseInstall, files: Path) -> None:
@@ -187,6 +186,26 @@ def test_default_metrics_without_data_are_left_out(base: BaseInstall, files: Pat
     content = json.loads(base.run("score", "references.json", "a.json", "-f", "json", cwd=files).stdout)
     assert content["omitted"] == {"METEOR": 'pip install "capeval[meteor]"'}
     assert "METEOR" not in content["metrics"]
+
+
+@pytest.mark.parametrize("study", NO_FIGURES)
+def test_a_study_writes_its_tables_without_matplotlib(study: str, base: BaseInstall, tmp_path: Path) -> None:
+    """The figures that are left out are named on standard error, with the command that adds them."""
+    write_files(tmp_path)
+    arguments = [str(argument).removeprefix("@") for argument in CASES[study].arguments]
+    done = base.run("study", study, *arguments, "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        "capeval: warning: matplotlib is not installed, so these figures are left out:"
+        rf' {NO_FIGURES[study]}; to add them, run pip install "capeval\[studies\]"',
+        line,
+    )
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert f"{len(files)} files in out\n" in done.stdout
+    assert {Path(name).suffix for name in files} <= {".csv", ".md"}
+    if "report.md" in files:
+        assert "](" not in (tmp_path / "out" / "report.md").read_text()
 
 
 @pytest.mark.parametrize(("name", "extra"), [("server", "server"), ("baselines", "decoding")])
@@ -290,9 +309,9 @@ def test_a_fault_inside_an_installed_package_is_not_a_missing_one(tmp_path: Path
     ):
         (tmp_path / "matplotlib.py").write_text(text)
         code = "import sys; sys.path.insert(0, '.')\n"
-        code += "from capeval.cli.toolkit.study_output import _require_matplotlib"
+        code += "from capeval.cli.toolkit.study_output import _has_matplotlib"
         done = subprocess.run(
-            [sys.executable, "-c", f"{code}\n_require_matplotlib()"],
+            [sys.executable, "-c", f"{code}\n_has_matplotlib()"],
             capture_output=True,
             text=True,
             cwd=tmp_path,

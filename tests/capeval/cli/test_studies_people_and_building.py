@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from capeval.datasets.nocaps import ALIASES, COCO_CLASSES
+from capeval.formats import load_subsets
 from capeval.formats.images import load_images
 from tests.waiting import PATIENCE
 
@@ -168,7 +172,11 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
         "7a,https://x.org/7a.jpg,https://x.org/by,0\n"
     )
     files = ("--rotations", tmp_path / "rotations.csv", "--hierarchy", tmp_path / "hierarchy.json")
-    output("choose", boxes, "-n", "2", *files, "--names", tmp_path / "names.csv", "-o", folder)
+    arguments = ("choose", boxes, "-n", "2", *files, "--names", tmp_path / "names.csv", "-o", folder)
+    done = run(*arguments)
+    # The classes are not those of Open Images.
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert "domains.json is left out: COCO class 'person' must have an Open Images class" in done.stderr
     items = {item["key"]: item for item in map(json.loads, (folder / "items.jsonl").read_text().splitlines())}
     # Workers don't see parts of objects (nocaps, section 3.1).
     assert items["3f"] == {"key": "3f", "image": "3f.jpg", "keywords": ["Car"]}
@@ -177,7 +185,65 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
     assert {first.url, second.url} == {"https://x.org/3f.jpg", "https://x.org/7a.jpg"}
     assert {first.license, second.license_url} == {"https://x.org/by"}
     assert {row["OriginalURL"] for row in table(folder / "images.csv")} == {first.url, second.url}
+    campaign = tomllib.loads((folder / "campaign.toml").read_text())
+    assert campaign["campaign"] == {
+        "slug": "out",
+        "title": "out",
+        "kind": "write",
+        "text": "write-nocaps",
+        "items": "items.jsonl",
+        "images": "images",
+        "image_info": "image_info.json",
+    }
+    (plan,) = json.loads((folder / "plans.json").read_text()).values()
+    assert campaign["settings"]["answers"] == plan["references"] + 1
+    assert "must be a folder without campaign.toml" in refusal(*arguments)
     assert "requires --names and --output" in refusal("choose", boxes, "-n", "2", *files)
+
+
+def test_choose_writes_domains(tmp_path: Path) -> None:
+    """Domains are relative to the 80 classes of COCO, and become the subsets of a challenge."""
+    classes = [ALIASES.get(name, (name,))[0] for name in COCO_CLASSES] + ["harp"]
+    (tmp_path / "names.csv").write_text("".join(f"/m/{place},{name}\n" for place, name in enumerate(classes)))
+    tree = {"LabelName": "/m/0bl9f", "Subcategory": [{"LabelName": f"/m/{place}"} for place in range(81)]}
+    (tmp_path / "hierarchy.json").write_text(json.dumps(tree))
+    objects = {"3f": (0, 1), "5a": (2, 80)}
+    rows = "".join(f"{image},/m/{place}\n" for image, places in objects.items() for place in places)
+    (tmp_path / "boxes.csv").write_text(f"ImageID,LabelName\n{rows}")
+    files = ("--names", tmp_path / "names.csv", "--hierarchy", tmp_path / "hierarchy.json")
+    shown = output("choose", tmp_path / "boxes.csv", "-n", "2", *files, "-o", tmp_path / "Two images")
+    assert re.search(r"in-domain +1\nnear-domain +1\n", shown)
+    assert load_subsets(tmp_path / "Two images" / "domains.json") == {
+        "in-domain": ["3f"],
+        "near-domain": ["5a"],
+    }
+    campaign = tomllib.loads((tmp_path / "Two images" / "campaign.toml").read_text())["campaign"]
+    # No file has the addresses of the images.
+    assert (campaign["slug"], campaign["title"], "image_info" in campaign) == (
+        "two-images",
+        "Two images",
+        False,
+    )
+
+
+def test_build_with_an_image_list(tmp_path: Path) -> None:
+    """Captions in a format without fields of images get addresses and licenses from the list of `choose`."""
+    listed = {
+        "images": [{"id": image, "file_name": f"{image}.jpg", "license": 1} for image in ("3f", "7a")],
+        "licenses": [{"id": 1, "name": "CC BY 2.0", "url": "https://x.org/by"}],
+    }
+    (tmp_path / "image_info.json").write_text(json.dumps(listed))
+    (tmp_path / "captions.csv").write_text("image_id,caption\n3f.jpg,A harp.\n7a.jpg,A golden harp.\n")
+    (tmp_path / "plans.json").write_text('{"val": {"images": 2, "references": 1}}')
+    files = (tmp_path / "captions.csv", tmp_path / "plans.json", "--image-info", tmp_path / "image_info.json")
+    output("build", *files, "--release", "1.0", "-o", tmp_path / "dataset")
+    public = tmp_path / "dataset" / "1.0" / "public"
+    content = json.loads((public / "image_info_val.json").read_text())
+    assert (content["images"], content["licenses"]) == (listed["images"], listed["licenses"])
+    assert "| 1 | CC BY 2.0 | https://x.org/by | 2 |" in (public / "README.md").read_text()
+    (tmp_path / "image_info.json").write_text('{"images": [{"id": "3f", "file_name": "3f.jpg"}]}')
+    message = refusal("build", *files, "--release", "1.1", "-o", tmp_path / "dataset")
+    assert "the list must contain all images of the references" in message
 
 
 def test_build(captions: Path, tmp_path: Path) -> None:

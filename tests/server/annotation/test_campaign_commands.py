@@ -129,7 +129,7 @@ def test_releases(tmp_path: Path) -> None:
     assert {"provenance.csv", "1.0/manifest.json", "1.0/judgments.csv"} <= set(names)
     (found,) = campaign.releases.all()
     assert run("verify", slug, "1.0") == [
-        f"{slug} 1.0: {release_files.verify(found)} files unchanged; captions that no longer count: 0"
+        f"{slug} 1.0: {release_files.verify(found)} files unchanged; answers that no longer count: 0"
     ]
     (line,) = run("list", slug, "releases")
     assert line.startswith("1.0: frozen ")

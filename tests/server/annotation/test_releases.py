@@ -23,6 +23,7 @@ from capeval_server.annotation.releases.challenge_files import write_challenge
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
+from capeval_server.annotation.workers import payments
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.core.errors import AssignmentError, CampaignError
 from capeval_server.hosting.services.definition_files import import_challenge
@@ -89,6 +90,7 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     card = (folder / "public" / "README.md").read_text()
     assert "The captions were written by 3 workers" in card
     assert "## Pay\n\nTO BE FILLED IN" in card
+    assert "Reviewers read 0 of the 12 captions." in card
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Release.objects.update(name="2.0")
     with pytest.raises(CampaignError, match=r"release '1\.0' already exists"):
@@ -223,7 +225,10 @@ def submit(challenge: Challenge, images: list[int]) -> Submission:
     program = Client(headers={"Authorization": f"Bearer {Token.issue(ann.pk, 't', 'submit')}"})
     captions = [{"image_id": image, "caption": f"a man rides the horse {image}"} for image in images]
     file = SimpleUploadedFile("captions_val_mine_results.json", json.dumps(captions).encode())
-    sent = program.post(f"/api/challenges/{challenge.slug}/phases/val/submissions", {"file": file})
+    declared = {"method": "One sentence", "training-data": "none"}
+    sent = program.post(
+        f"/api/challenges/{challenge.slug}/phases/val/submissions", {"file": file, **declared}
+    )
     assert sent.status_code == 201, sent.content
     while scorer.work_once():
         pass
@@ -250,13 +255,56 @@ def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
 
 def test_domains_become_subsets_of_a_challenge(tmp_path: Path) -> None:
     release = release_files.freeze(None, filled(), "1.0", plans=plans_in(tmp_path))
-    domains = {"near-domain": [0, 2, 17], "out-domain": [18]}
+    # The ids of the release are integers, because all keys are numbers.
+    domains = {"near-domain": ["0", "2", "17"], "out-domain": ["18"]}
     challenge = import_challenge(write_challenge(release, tmp_path / "challenge", domains))
     (split,) = challenge.splits.all()
     assert [subset.name for subset in split.subsets.all()] == ["near-domain"]
     assert json.loads((tmp_path / "challenge" / "subsets_val.json").read_text()) == {"near-domain": [0, 2]}
     with pytest.raises(CampaignError, match="subsets must contain images of the release"):
         write_challenge(release, tmp_path / "other", {"out-domain": [18]})
+
+
+def test_a_challenge_has_pages_with_the_facts_of_the_campaign(tmp_path: Path) -> None:
+    campaign = filled(items=4, answers=4)
+    payments.set_rate(None, campaign, "0.12", "EUR")
+    plans = tmp_path / "plans.json"
+    train = {"images": 2, "references": None, "training": True}
+    val = {"images": 2, "references": 2, "private": True, "held_out": True, "many": 3, "many_images": 1}
+    plans.write_text(json.dumps({"train": train, "val": val}))
+    release = release_files.freeze(None, campaign, "1.0", plans=plans)
+    challenge = import_challenge(write_challenge(release, tmp_path / "challenge"))
+    assert [split.name for split in challenge.splits.all()] == ["val"]
+    assert "| `train` | 2 | c4 | 8 | public | training |" in challenge.data
+    assert "| `val` | 1 | c3 | 3 | private | scored |" in challenge.data
+    assert "written by 4 workers" in challenge.data
+    assert "The pay was 0.12 EUR per answer" in challenge.data
+    assert "Reviewers read 0 of the 16 captions." in challenge.data
+    assert "## Instructions for annotators\n\n> # Work" in challenge.data
+    assert "The captions of `train` are for training." in challenge.rules
+    assert "Why are the captions of `val` private?" in challenge.faq
+    upload, evaluation = (page["text"] for page in challenge.pages)
+    assert "`captions_val_ALG_results.json`" in upload
+    assert "`val` has two sets of references" in evaluation
+    # Three places are left: the description, the address of the training captions, and the license.
+    texts = (challenge.description, challenge.data, challenge.rules, challenge.faq, upload, evaluation)
+    assert [text.count("TO BE FILLED IN") for text in texts] == [1, 2, 0, 0, 0, 0]
+    only = tmp_path / "only.json"
+    only.write_text(json.dumps({"train": {**train, "images": 4}}))
+    trained = release_files.freeze(None, campaign, "2.0", plans=only)
+    with pytest.raises(CampaignError, match="must have a split to score"):
+        write_challenge(trained, tmp_path / "other")
+
+
+def test_edited_pages_are_those_of_the_challenge(tmp_path: Path) -> None:
+    release = release_files.freeze(None, filled(), "1.0", plans=plans_in(tmp_path))
+    pages = release_files.folder_of(release) / "pages"
+    (pages / "rules.md").write_text("Be fair.")
+    for name in ("faq", "upload"):
+        (pages / f"{name}.md").unlink()
+    challenge = import_challenge(write_challenge(release, tmp_path / "challenge"))
+    assert (challenge.rules, challenge.faq) == ("Be fair.", "")
+    assert [page["title"] for page in challenge.pages] == ["Evaluation"]
 
 
 def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -> None:

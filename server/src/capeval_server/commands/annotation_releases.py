@@ -74,14 +74,14 @@ def freeze(
 
 
 def verify(slug: Slug, name: Name) -> None:
-    """Check that a release is unchanged, and report its captions excluded since."""
+    """Check that a release is unchanged, and report its answers that no longer count."""
     set_up()
     from capeval_server.annotation.releases import release_files
 
     found = _get_release(slug, name)
     number = release_files.verify(found)
     since = release_files.count_outdated_answers(found)
-    print(f"{slug} {name}: {number} files unchanged; captions that no longer count: {since}")
+    print(f"{slug} {name}: {number} files unchanged; answers that no longer count: {since}")
 
 
 def download(
@@ -114,11 +114,21 @@ def challenge(
 ) -> None:
     """Write the files of a new challenge from a release, for review and import."""
     set_up()
+    from capeval.datasets.challenge_pages import PAGES, TO_FILL_IN
     from capeval.formats import load_subsets
     from capeval_server.annotation.releases.challenge_files import write_challenge
 
     images = None if subsets is None else load_subsets(subsets)
-    print(write_challenge(_get_release(slug, name), folder, images))
+    path = write_challenge(_get_release(slug, name), folder, images)
+    print(path)
+    for marked in sorted(path.parent / page for page in PAGES if _is_marked(path.parent / page)):
+        print(f'{marked}: complete the places with "{TO_FILL_IN}"')
+
+
+def _is_marked(path: Path) -> bool:
+    from capeval.datasets.challenge_pages import TO_FILL_IN
+
+    return path.exists() and TO_FILL_IN in path.read_text(encoding="utf-8")
 
 
 def publish(

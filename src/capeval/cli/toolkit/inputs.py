@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CaptionReader",
     "add_hint",
+    "apply_listed_ids",
     "are_folders",
     "candidates_from",
     "get_path",
@@ -174,10 +175,10 @@ class CaptionReader:
 
     def _references(self, file: File, name: str) -> References:
         found = read_references(file, self.reference_columns, name=name, split=self.options.splits)
-        return found if self.options.image_info is None else _apply_ids(self.options.image_info, found)
+        return found if self.options.image_info is None else apply_listed_ids(self.options.image_info, found)
 
 
-def _apply_ids(image_info: Path, references: References) -> References:
+def apply_listed_ids(image_info: Path, references: References) -> References:
     """Return references with the ids of an image list.
 
     Raises:

@@ -193,7 +193,8 @@ class FrequencyOptions:
     frequencies: Annotated[
         Path | None,
         Option(
-            help="Document frequencies for CIDEr-D and CIDEr-2015: captions to count, .npz, or a pickle.",
+            help="Document frequencies for CIDEr-D and other metrics that use them: captions to count,"
+            " .npz, or a pickle.",
             show_default="references",
         ),
     ] = None

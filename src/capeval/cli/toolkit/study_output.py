@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capeval._internal.optional_packages import make_missing_package_error
+from capeval._internal.optional_packages import install_command, make_missing_package_error
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import deliver, render
+from capeval.errors import CapevalWarning, DependencyError
+from capeval.errors.messages import format_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,17 +62,17 @@ def write_study_report(
 ) -> None:
     """Print the tables of a report, and write tables and figures to a folder, if any.
 
+    Without matplotlib, the figures are left out with a warning.
+
     Args:
         report: The tables and figures.
         folder: The folder for the files, which is created if missing; None to write no files.
         write: Function that writes additional files to the folder and returns their paths.
 
     Raises:
-        DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
-    if folder is not None and report.figures:
-        _require_matplotlib()
+    figures = {} if folder is None else _list_possible_figures(report)
     for name, grid in report.tables.items():
         render(grid, "table", None, name.replace("-", " ").capitalize())
         deliver("\n", None)
@@ -81,9 +84,22 @@ def write_study_report(
     tables = {**report.tables, **{name: make() for name, make in report.long_tables.items()}}
     for name, grid in tables.items():
         deliver(to_csv(grid), folder / f"{name}.csv")
-    drawn = [path for name, draw in report.figures.items() for path in _write_figure(draw(), folder / name)]
+    drawn = [path for name, draw in figures.items() for path in _write_figure(draw(), folder / name)]
     written = len(tables) + len(drawn) + len(write(folder))
     deliver(f"{written} files in {folder}\n", None)
+
+
+def _list_possible_figures(report: StudyReport) -> Mapping[str, Callable[[], Figure]]:
+    """Return the figures of a report; none, with a warning, if matplotlib is not installed."""
+    if not report.figures or _has_matplotlib():
+        return report.figures
+    warnings.warn(
+        f"matplotlib is not installed, so these figures are left out: {format_names(list(report.figures))};"
+        f" to add them, run {install_command('matplotlib', 'studies')}",
+        CapevalWarning,
+        stacklevel=3,
+    )
+    return {}
 
 
 def _write_figure(figure: Figure, place: Path) -> list[Path]:
@@ -99,25 +115,33 @@ def _write_figure(figure: Figure, place: Path) -> list[Path]:
 def write_paper_report(report: PaperReport, folder: Path | None = None) -> None:
     """Print the results of a paper's parts, and write a page, tables and figures to a folder, if any.
 
+    Without matplotlib, the figures are left out with a warning.
+
     Raises:
-        DependencyError: matplotlib is not installed.
         OSError: A file can't be written.
     """
 
     def write_page(place: Path) -> list[Path]:
         page = place / "report.md"
-        deliver(report.to_markdown(), page)
+        deliver(report.to_markdown(with_figures=_has_matplotlib()), page)
         return [page]
 
     write_study_report(report.to_study_report(), folder, write=write_page)
 
 
-def _require_matplotlib() -> None:
-    """Check that matplotlib is installed, before anything is printed or written."""
+def _has_matplotlib() -> bool:
+    """Return whether matplotlib is installed.
+
+    Raises:
+        ImportError: It is installed but can't be imported.
+    """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise make_missing_package_error("figures need", error, "studies") from None
+        if not isinstance(make_missing_package_error("figures need", error), DependencyError):
+            raise
+        return False
+    return True
 
 
 def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:

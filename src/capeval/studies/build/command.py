@@ -14,6 +14,7 @@ __all__ = ["EXAMPLES", "ORDER", "run"]
 ORDER = 140
 EXAMPLES = examples(
     "capeval study build collected.json plans.json --release 1.0 --output dataset",
+    "capeval study build captions.csv plans.json --image-info project/image_info.json --release 1.0",
     "capeval study build --verify dataset/1.0",
 )
 
@@ -21,6 +22,13 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[Path | None, Argument(help="File of all collected captions.")] = None,
     plans: Annotated[Path | None, Argument(help="JSON file with a plan for each split.")] = None,
+    image_info: Annotated[
+        Path | None,
+        Option(
+            help="Image list (image_info) with the fields of images, such as addresses and licenses.",
+            show_default="fields in CAPTIONS",
+        ),
+    ] = None,
     release: Annotated[str | None, Option(metavar="NAME", help="Version name.")] = None,
     output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Folder for versions.")] = Path(
         "dataset"
@@ -37,13 +45,13 @@ def run(
     """Build splits with c5, c40 and human baseline, as public and private COCO JSON.
 
     COCO and nocaps were built in this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
-    written once and never changes, except its data card and its challenge.toml, which have places to fill in.
+    written once and never changes, except its data card, its challenge.toml and the pages of the challenge.
     """
-    from capeval.cli.toolkit.inputs import open_input
+    from capeval.cli.toolkit.inputs import apply_listed_ids, open_input
     from capeval.datasets import building, versions
     from capeval.errors import OptionError
     from capeval.formats.caption_files import load_references
-    from capeval.formats.images import load_image_fields
+    from capeval.formats.images import load_image_fields, load_listed_fields
     from capeval.report import to_csv
     from capeval.studies.build.report import split_table
 
@@ -58,7 +66,10 @@ def run(
         steps.next("Reading captions and plans")
         file, name = open_input(captions)
         collected = load_references(file, name=name)
-        image_info, licenses = load_image_fields(file)
+        fields, licenses = load_image_fields(file)
+        if image_info is not None:
+            collected = apply_listed_ids(image_info, collected)
+            fields, licenses = load_listed_fields(image_info)
         wanted = building.load_plans(plans, collected.image_ids, seed=seed)
         steps.next("Building splits")
         dataset = building.build_dataset(collected, wanted, seed=seed)
@@ -70,7 +81,7 @@ def run(
             output,
             version=release,
             texts=texts,
-            image_info=image_info,  # type: ignore[arg-type] # Ids are all integers or all strings.
+            image_info=fields,  # type: ignore[arg-type] # Ids are all integers or all strings.
             licenses=licenses,
         )
     grid = split_table(dataset)

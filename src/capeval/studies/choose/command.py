@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Seed
 from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import Folder, write_study_report
+
+if TYPE_CHECKING:
+    from capeval.data.captions import ImageId
+    from capeval.datasets.nocaps import Domains
+    from capeval.datasets.open_images import ObjectAnnotations
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -35,7 +42,7 @@ def run(
     ] = None,
     hierarchy: Annotated[
         Path | None,
-        Option(help="Open Images hierarchy, to write items of a campaign with keywords except parts."),
+        Option(help="Open Images hierarchy, to write the files of a campaign that collects captions."),
     ] = None,
     sample: Annotated[int, Option(min=1, help="Number of images drawn for each choice.")] = 100,
     seed: Seed = 0,
@@ -44,15 +51,18 @@ def run(
     """Choose images with many classes and an even class distribution (nocaps, 3.1).
 
     The tables compare the chosen images with a random choice of the same size and with all candidates.
+    --output also writes the files of the next steps: downloads, a campaign, splits and domains.
     """
     from capeval.datasets import open_images
     from capeval.datasets.selection import choose_images, compare_selection
     from capeval.errors import OptionError
-    from capeval.studies.choose.project_files import create_items, write_project_files
+    from capeval.studies.choose.project_files import create_texts, require_new_files, write_texts
     from capeval.studies.choose.report import report
 
-    if hierarchy is not None and (names is None or output is None):
-        raise OptionError("--hierarchy requires --names and --output")
+    if hierarchy is not None:
+        if names is None or output is None:
+            raise OptionError("--hierarchy requires --names and --output")
+        require_new_files(output)
     with Steps(3 + images // 1000) as steps:
         steps.next("Reading boxes")
         class_names = None if names is None else open_images.load_class_names(names)
@@ -66,10 +76,33 @@ def run(
         )
         study = compare_selection(annotations, chosen, seed=seed)
     places = chosen.positions.tolist()
-    items = []
+    items: list[dict[str, object]] = []
+    domains: Domains = {}
     if hierarchy is not None and class_names is not None:
-        parts = open_images.load_parts(hierarchy, class_names)
-        items = create_items(annotations, places, parts=parts)
+        items, domains = _describe_images(annotations, places, hierarchy, class_names)
     listed = [sources[annotations.image_ids[place]] for place in places] if sources else []
-    found = report(study, listed)
-    write_study_report(found, output, write=lambda folder: write_project_files(folder, items, listed))
+    found = report(study, listed, domains)
+    title = "" if output is None else output.absolute().name
+    texts = create_texts(title, items=items, images=listed, domains=domains)
+    write_study_report(found, output, write=lambda folder: write_texts(folder, texts))
+
+
+def _describe_images(
+    annotations: ObjectAnnotations, places: Sequence[int], hierarchy: Path, names: Mapping[str, str]
+) -> tuple[list[dict[str, object]], Domains]:
+    """Return the items of a campaign, and the images of each domain if the class names include COCO's."""
+    from capeval.datasets import nocaps, open_images
+    from capeval.errors import CapevalWarning, OptionError
+    from capeval.studies.choose.project_files import create_items
+
+    parts = open_images.load_parts(hierarchy, names)
+    items = create_items(annotations, places, parts=parts)
+    below = open_images.load_class_hierarchy(hierarchy, names)
+    try:
+        mapped = nocaps.map_classes(names.values(), nocaps.COCO_CLASSES, below=below)
+    except OptionError as error:
+        warnings.warn(f"domains.json is left out: {error}", CapevalWarning, stacklevel=2)
+        return items, {}
+    objects, ids = annotations.by_image(), [annotations.image_ids[place] for place in places]
+    shown: dict[ImageId, Iterable[str]] = {image: objects[image] for image in ids}
+    return items, nocaps.assign_domains(shown, mapped, classes=set(names.values()))

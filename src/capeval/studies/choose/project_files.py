@@ -1,4 +1,4 @@
-"""Files of chosen images for the next steps: collecting captions, and captioning."""
+"""Files of chosen images for the next steps: a campaign, a dataset and a challenge."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from capeval._internal.atomic_write import atomic_write
+from capeval.data.captions import ImageId
+from capeval.datasets.challenge_file import make_slug, quote_toml
 from capeval.datasets.open_images import ObjectAnnotations
+from capeval.errors import OptionError
 from capeval.formats.images import ImageInfo, image_info
 
-__all__ = ["create_items", "write_project_files"]
+__all__ = ["create_items", "create_texts", "require_new_files", "write_texts"]
+
+# The files that their authors edit.
+CAMPAIGN, PLANS = "campaign.toml", "plans.json"
+# The number of references per image of nocaps, in addition to the caption of the human baseline.
+_REFERENCES = 10
 
 
 def create_items(
@@ -41,29 +49,102 @@ def create_items(
     return items
 
 
-def write_project_files(
-    folder: Path, items: Sequence[Mapping[str, object]], images: Sequence[ImageInfo]
-) -> list[Path]:
-    """Write the items of a campaign and the list of images, and return the paths.
+def create_texts(
+    title: str,
+    *,
+    items: Sequence[Mapping[str, object]],
+    images: Sequence[ImageInfo] = (),
+    domains: Mapping[str, Sequence[ImageId]] | None = None,
+) -> dict[str, str]:
+    r"""Return the files of a project, from the chosen images to a challenge, by name.
+
+    With items, they include the definition of a campaign that collects the captions, and the plan of the
+    dataset. As in nocaps, each image has ten references and one caption for the human baseline.
 
     Args:
-        folder: The folder.
-        items: The items (`create_items`); empty to write none.
-        images: The addresses and licenses of the images; empty to write none.
+        title: The title of the campaign.
+        items: The items (`create_items`); empty for none.
+        images: The addresses and licenses of the images; empty for none.
+        domains: The images of each domain.
+
+    Example:
+        >>> from capeval.studies.choose.project_files import create_texts
+        >>> items = [{"key": "a", "image": "a.jpg", "keywords": ["Car"]}]
+        >>> texts = create_texts("Cars", items=items, domains={"in-domain": ["a"]})
+        >>> list(texts)
+        ['items.jsonl', 'campaign.toml', 'plans.json', 'domains.json']
+        >>> texts["plans.json"]
+        '{"test": {"images": null, "references": 10, "private": true, "held_out": true}}\n'
+    """
+    texts = {}
+    if items:
+        plan = {"images": None, "references": _REFERENCES, "private": True, "held_out": True}
+        texts["items.jsonl"] = "".join(f"{json.dumps(item)}\n" for item in items)
+        texts[CAMPAIGN] = _format_campaign(title, with_sources=bool(images))
+        texts[PLANS] = json.dumps({"test": plan}) + "\n"
+    if images:
+        texts["image_info.json"] = json.dumps(image_info(images))
+    if domains:
+        texts["domains.json"] = json.dumps(domains)
+    return texts
+
+
+def _format_campaign(title: str, *, with_sources: bool) -> str:
+    lines = [
+        f"# The definition of a campaign, for `capeval server annotate create {CAMPAIGN}`.",
+        "[campaign]",
+        f"slug = {quote_toml(make_slug(title))}",
+        f"title = {quote_toml(title)}",
+        'kind = "write"',
+        'text = "write-nocaps"',
+        'items = "items.jsonl"',
+        'images = "images"',
+        *(['image_info = "image_info.json"'] if with_sources else []),
+        "",
+        "[settings]",
+        f"# {_REFERENCES} references and the human baseline, as in {PLANS}.",
+        f"answers = {_REFERENCES + 1}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def require_new_files(folder: Path) -> None:
+    """Reject a folder with files of a project, which its authors may have edited.
+
+    Raises:
+        OptionError: The folder contains such a file.
 
     Example:
         >>> from pathlib import Path
-        >>> from capeval.studies.choose.project_files import write_project_files
-        >>> items = [{"key": "a", "image": "a.jpg", "keywords": ["Car"]}]
-        >>> [path.name for path in write_project_files(Path("."), items, [])]
-        ['items.jsonl']
+        >>> from capeval.studies.choose.project_files import require_new_files
+        >>> _ = Path("plans.json").write_text("{}")
+        >>> require_new_files(Path("."))
+        Traceback (most recent call last):
+        ...
+        capeval.errors.OptionError: --output must be a folder without plans.json, which ...
     """
-    contents = {}
-    if items:
-        contents["items.jsonl"] = "".join(f"{json.dumps(item)}\n" for item in items)
-    if images:
-        contents["image_info.json"] = json.dumps(image_info(images))
-    for name, text in contents.items():
+    for name in (CAMPAIGN, PLANS):
+        if (folder / name).exists():
+            raise OptionError(
+                f"--output must be a folder without {name}, which may have been edited (got {folder});"
+                " choose a different folder, or delete the file"
+            )
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write files, and return their paths.
+
+    Args:
+        folder: The folder.
+        texts: The content of each file by name.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from capeval.studies.choose.project_files import write_texts
+        >>> [path.name for path in write_texts(Path("."), {"domains.json": "{}"})]
+        ['domains.json']
+    """
+    for name, text in texts.items():
         with atomic_write(folder / name) as file:
             file.write(text.encode())
-    return [folder / name for name in contents]
+    return [folder / name for name in texts]

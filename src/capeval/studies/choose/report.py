@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from capeval.data.captions import ImageId
 from capeval.datasets.selection import ChoiceStudy, Selection
 from capeval.formats.images import ImageInfo
 from capeval.report.study_report import StudyReport
@@ -21,17 +22,23 @@ __all__ = ["report"]
 _MAX_CLASSES = 6
 
 
-def report(study: ChoiceStudy, images: Sequence[ImageInfo] = ()) -> StudyReport:
-    """Return statistics of each set, exclusions, images, class counts, and a figure.
+def report(
+    study: ChoiceStudy,
+    images: Sequence[ImageInfo] = (),
+    domains: Mapping[str, Sequence[ImageId]] | None = None,
+) -> StudyReport:
+    """Return statistics of each set, exclusions, domains, images, class counts, and a figure.
 
     Args:
         study: The chosen images.
         images: The addresses and licenses of the chosen images, if known.
+        domains: The images of each domain, if known.
     """
     return StudyReport(
         tables={
             "statistics": _build_statistics_table(study),
             "excluded": _build_exclusion_table(study.chosen),
+            **({"domains": _build_domain_table(domains)} if domains else {}),
         },
         long_tables={
             "images": lambda: _build_image_table(study, images),
@@ -70,6 +77,11 @@ def _build_exclusion_table(chosen: Selection) -> Grid:
     rows.append((Cell(value="candidates"), Cell(value=len(chosen.candidates))))
     rows.append((Cell(value="chosen for more than six classes"), Cell(value=chosen.complex_images)))
     return Grid(columns=("Reason", "Images"), rows=tuple(rows))
+
+
+def _build_domain_table(domains: Mapping[str, Sequence[ImageId]]) -> Grid:
+    rows = tuple((Cell(value=name), Cell(value=len(images))) for name, images in domains.items())
+    return Grid(columns=("Domain", "Images"), rows=rows)
 
 
 def _build_image_table(study: ChoiceStudy, images: Sequence[ImageInfo]) -> Grid:

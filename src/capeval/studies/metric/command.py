@@ -66,6 +66,7 @@ def run(
     from capeval.cli.toolkit.options import metric_names
     from capeval.cli.toolkit.resource_setup import prepare_metrics
     from capeval.studies.metric import COMPARED, evaluate_metric, load_benchmark
+    from capeval.studies.metric.draws import count_draws
     from capeval.studies.metric.report import report
 
     folders = _parse_benchmarks(benchmarks)
@@ -73,14 +74,16 @@ def run(
     compared: tuple[Metric, ...] = prepare_metrics(metric_names(metrics) if metrics else COMPARED.available)
     if spice_longest is not None:
         compared = prepare_metrics(compared, spice_longest)
-    studies = []
-    with Steps(len(folders) * (2 + options.draws)) as steps:
+    read = []
+    with Steps(len(folders)) as steps:
         for name, folder in folders.items():
             steps.next(f"Reading {name}")
-            benchmark = load_benchmark(name, folder)
-            studies.append(
-                evaluate_metric(evaluated, benchmark, options, compared=compared, progress=steps.next)
-            )
+            read.append(load_benchmark(name, folder))
+    # One more step per benchmark for resampling.
+    with Steps(sum(count_draws(each, options) + 1 for each in read)) as steps:
+        studies = [
+            evaluate_metric(evaluated, each, options, compared=compared, progress=steps.next) for each in read
+        ]
     made = report(studies)
     write_study_report(made, output, write=lambda place: _write_files(studies, made, place))
 

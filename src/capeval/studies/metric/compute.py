@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from capeval._internal.random import make_generator
-from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.formats.judgments.plans import Pair
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DefaultMetrics, resolve
 from capeval.scoring.multiple_comparisons import correct_holm
 from capeval.scoring.significance import BootstrapScore, Comparison, Interval, difference
+from capeval.studies.metric.draws import draw_references
 from capeval.studies.metric.given_metrics import CaptionItem, ScoreFunction, resolve_metric
 from capeval.studies.metric.judgments import (
     CaptionJudgments,
@@ -232,7 +230,7 @@ def _score_pairs(
 ) -> _Scored:
     """Score pairs with each draw of references, and average the credits of each pair."""
     pairs, truth = judged.pairs, winners([pair.votes for pair in judged.pairs])
-    draws = _draw_references(pairs, options)
+    draws = draw_references(pairs, options)
     signs, found = get_signs(metrics), []
     for number, references in enumerate(draws):
         progress(f"Scoring {about.title}, draw {number + 1} of {len(draws)}")
@@ -267,29 +265,6 @@ def _score_pairs(
         credits=mean_credits,
         draws=len(draws),
     )
-
-
-def _draw_references(pairs: Sequence[Pair], options: MetricOptions) -> list[list[tuple[str, ...]]]:
-    """Return the references of each pair, by draw; all pairs of an image have the same positions."""
-    count, sizes = options.references, [len(pair.references) for pair in pairs]
-    if count is None or max(sizes) <= count:
-        if options.references is not None and min(sizes) < options.references:
-            raise MismatchError(
-                f"the number of references must be at most {min(sizes)}, as some pairs have no more"
-                f" (got {options.references})"
-            )
-        return [[pair.references for pair in pairs]]
-    largest: dict[ImageId, int] = {}
-    for pair, size in zip(pairs, sizes, strict=True):
-        largest[pair.image] = min(size, largest.get(pair.image, size))
-    if min(sizes) < count:
-        raise MismatchError(f"every pair must have {count} references (got {min(sizes)} for one)")
-    drawn = []
-    for number in range(options.draws):
-        rng = make_generator(options.seed, number)
-        places = {image: rng.permutation(size)[:count] for image, size in largest.items()}
-        drawn.append([tuple(pair.references[place] for place in places[pair.image]) for pair in pairs])
-    return drawn
 
 
 def _check_defined(measured: _Measured) -> None:

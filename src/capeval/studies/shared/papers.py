@@ -156,12 +156,13 @@ class PaperReport:
             figures={name: draw for part in self.parts for name, draw in part.figures.items()},
         )
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, *, with_figures: bool = True) -> str:
         """Return a page with each part: published and computed numbers, figures and reasons.
 
-        The page refers to the figures in the same folder (`NAME.svg`).
+        Args:
+            with_figures: Whether the page refers to the figures in the same folder (`NAME.svg`).
         """
-        parts = (_format_part(part) for part in self.parts)
+        parts = (_format_part(part, with_figures=with_figures) for part in self.parts)
         summary = to_markdown(self._build_parts_table())
         missing = ""
         if self.missing:
@@ -226,12 +227,13 @@ def _build_claims(part: PaperPart) -> Grid:
     return Grid(columns=("Statement", "Computed", "Result"), rows=rows)
 
 
-def _format_part(part: PaperPart) -> str:
+def _format_part(part: PaperPart, *, with_figures: bool) -> str:
     blocks = [f"## {part.name}: {part.title}", f"Result: {part.outcome}."]
     if part.reason:
         blocks.append(part.reason)
     tables = [grid for grid in (_build_values(part), _build_claims(part)) if grid.rows]
     tables += [grid for grid in part.tables.values() if len(grid.rows) <= _SHORT]
     blocks += [to_markdown(grid).rstrip() for grid in tables]
-    blocks += [f"![{part.title}]({name}.svg)" for name in part.figures]
+    if with_figures:
+        blocks += [f"![{part.title}]({name}.svg)" for name in part.figures]
     return "\n\n".join(blocks) + "\n"

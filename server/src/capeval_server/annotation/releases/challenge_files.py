@@ -12,10 +12,12 @@ import tomli_w
 import capeval
 from capeval.data.captions import ImageId
 from capeval.datasets.building import name_references
+from capeval.datasets.challenge_file import DECLARED, PAGES_FOLDER
+from capeval.datasets.challenge_pages import PAGES, define_pages
 from capeval.formats.images import load_file_names
-from capeval.formats.io.json import write_json
+from capeval.formats.io.json import read_json, write_json
 from capeval_server.annotation.models import Release
-from capeval_server.annotation.releases.release_files import find_file, folder_of, list_splits, verify
+from capeval_server.annotation.releases.release_files import find_file, folder_of, verify
 from capeval_server.core.errors import CampaignError
 
 __all__ = ["write_challenge"]
@@ -26,7 +28,7 @@ _DAYS = 365
 def write_challenge(
     release: Release, folder: Path, subsets: Mapping[str, Collection[ImageId]] | None = None
 ) -> Path:
-    """Write the files of a new challenge with all splits of a release, for import.
+    """Write the files of a new challenge with all splits of a release but those for training, for import.
 
     Args:
         release: The release.
@@ -37,15 +39,20 @@ def write_challenge(
         The path of `challenge.toml`.
 
     Raises:
-        CampaignError: No image of the subsets is in a split.
+        CampaignError: All splits are for training, or no image of the subsets is in a split.
         OSError: A file can't be written.
     """
     verify(release)
     folder.mkdir(parents=True, exist_ok=True)
-    names = [name for name in list_splits(release) if not name.endswith("_many")]
+    names = _list_scored(release)
     opens = release.time.replace(microsecond=0)
+    about = {
+        "slug": release.campaign.slug,
+        "title": release.campaign.title,
+        "fields": [{"name": name, "required": True} for name in DECLARED],
+    }
     definition: dict[str, Any] = {
-        "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},
+        "challenge": {**about, **_copy_pages(release, folder)},
         "splits": [_define_split(release, name, folder, subsets or {}) for name in names],
         "phases": [_define_phase(name, opens) for name in names],
     }
@@ -54,6 +61,25 @@ def write_challenge(
     path = folder / "challenge.toml"
     path.write_text(tomli_w.dumps(definition), encoding="utf-8")
     return path
+
+
+def _list_scored(release: Release) -> list[str]:
+    """Return the names of the splits that are not for training."""
+    splits = read_json(folder_of(release) / "manifest.json")["splits"]
+    names = [name for name, split in sorted(splits.items()) if not split.get("training")]
+    if not names:
+        raise CampaignError(f"release {release.name} must have a split to score (got only training splits)")
+    return names
+
+
+def _copy_pages(release: Release, folder: Path) -> dict[str, Any]:
+    """Copy the pages, and return the part of the definition that names them."""
+    source = folder_of(release) / PAGES_FOLDER
+    # The pages can be edited, and also deleted.
+    names = [name for name in PAGES if (source / name).exists()]
+    for name in names:
+        (folder / name).write_bytes((source / name).read_bytes())
+    return define_pages(names=names)
 
 
 def _define_split(
@@ -95,8 +121,14 @@ def _define_split(
 def _select_images(
     subsets: Mapping[str, Collection[ImageId]], images: Collection[ImageId]
 ) -> dict[str, list[ImageId]]:
-    """Return the images of each subset that are among others, without empty subsets."""
-    found = {name: [image for image in members if image in images] for name, members in subsets.items()}
+    """Return the images of each subset that are among others, without empty subsets.
+
+    The ids of a release are integers if all of its keys are numbers, so ids are compared as text.
+    """
+    ids = {str(image): image for image in images}
+    found = {
+        name: [ids[str(image)] for image in members if str(image) in ids] for name, members in subsets.items()
+    }
     return {name: members for name, members in found.items() if members}
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+from capeval.datasets.challenge_pages import TO_FILL_IN
+from capeval.datasets.data_card import SECTIONS
 from capeval.datasets.versions import DatasetTexts
-from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.models import Campaign, Response, Review
+from capeval_server.annotation.workers import payments
 
 __all__ = ["describe_dataset", "describe_images"]
 
@@ -38,7 +44,12 @@ def describe_images(
         known = {name: value for name, value in fields.items() if value not in ("", None, [])}
         if known:
             found[ids[key]] = known
-    return found, [{"id": number, "name": name} for name, number in numbers.items()]
+    return found, [_describe_license(number, name) for name, number in numbers.items()]
+
+
+def _describe_license(number: int, name: str) -> dict[str, Any]:
+    # Open Images names a license by the address of its text.
+    return {"id": number, "name": name, **({"url": name} if name.startswith("https://") else {})}
 
 
 def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTexts:
@@ -62,6 +73,47 @@ def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTex
         title=campaign.title,
         sections={
             **({"Instructions": f"> {quoted}"} if quoted else {}),
-            "Workers": f"The captions were written by {people}, who read the instructions above.",
+            "Workers": f"The captions were written by {people}, who read the instructions of the campaign.",
+            **_describe_pay(campaign),
+            **_describe_categories(rows),
+            "Known faults": _describe_reviews(campaign, rows),
         },
+    )
+
+
+def _describe_pay(campaign: Campaign) -> dict[str, str]:
+    """Return the pay per caption and hour, if the campaign has a rate."""
+    options = get_options(campaign)
+    if not options.pay_per_answer:
+        return {}
+    text = f"The pay was {options.pay_per_answer} {options.currency} per answer when this version was frozen."
+    paid = [row for row in payments.lines(campaign) if row.seconds]
+    if seconds := sum(row.seconds for row in paid):
+        wage = Decimal(options.pay_per_answer) * sum(row.answers for row in paid) * 3600 / seconds
+        text += (
+            f" With the measured times, this was {wage:.2f} {options.currency} per hour of work on average."
+        )
+    return {"Pay": text}
+
+
+def _describe_categories(rows: Sequence[Response]) -> dict[str, str]:
+    """Return a table of the categories of images, if there are any."""
+    items = {row.item.key: row.item.category for row in rows}
+    counts = Counter(category for category in items.values() if category)
+    if not counts:
+        return {}
+    escaped = {name.replace("|", r"\|"): images for name, images in sorted(counts.items())}
+    lines = [f"| {name} | {images:,} |" for name, images in escaped.items()]
+    return {"Domains": "\n".join(["| Category | Images |", "| --- | --- |", *lines])}
+
+
+def _describe_reviews(campaign: Campaign, rows: Sequence[Response]) -> str:
+    """Return the number of reviewed captions, and a marked place."""
+    reviewed = set(
+        Review.objects.filter(response__item__campaign=campaign).values_list("response_id", flat=True)
+    )
+    read = sum(row.pk in reviewed for row in rows)
+    return (
+        f"Reviewers read {read:,} of the {len(rows):,} captions. The others passed only automatic rules."
+        f"\n\n{TO_FILL_IN}: {SECTIONS['Known faults']}"
     )
