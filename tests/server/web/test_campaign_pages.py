@@ -67,6 +67,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_agreement": (f"{ROOT}agreement/", None),
     "campaign_review_unlike": (f"{ROOT}agreement/review/", {}),
     "campaign_plan": (f"{ROOT}plan/", None),
+    "campaign_recruiting": (f"{ROOT}recruiting/", None),
     "campaign_workers": (f"{ROOT}workers/", None),
     "campaign_invite": (f"{ROOT}workers/invite/", {"number": "1"}),
     "campaign_worker": (f"{ROOT}workers/WORKER/", None),
