@@ -1,4 +1,4 @@
-"""Recruiting page: the panel's form, its address and its completion codes."""
+"""Recruiting pages: the panel's form, its address and codes, and the comparison with its export."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from capeval_server.annotation.models import Campaign, Panel, Session
 from capeval_server.annotation.workers import panels
@@ -13,6 +15,7 @@ from capeval_server.audit.models import Action
 from capeval_server.web.campaigns.recruiting import OUTCOMES
 from capeval_server.web.campaigns.recruiting_forms import PROLIFIC_RETURN
 from tests.server.annotation.test_panels import AUDIENCE, ids, panel, signed, signing
+from tests.server.annotation.test_reconciliation import come, export, row
 from tests.server.campaigns import make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
@@ -147,3 +150,27 @@ def test_a_draft_says_that_nobody_can_enter(manager: Someone) -> None:
     draft = make(answers=1, state="draft")
     draft.organizers.add(manager.user)
     assert "Nobody can enter a draft." in see(manager, draft).content.decode()
+
+
+def test_an_export_is_compared_and_not_stored(campaign: Campaign, manager: Someone) -> None:
+    address = f"{place(campaign)}reconciliation/"
+    assert "Set up a panel</a> first" in manager.client.get(address).content.decode()
+    panel(campaign)
+    come(campaign, "ann", 2)
+
+    def send_export(data: bytes, status: int) -> str:
+        sent = manager.client.post(address, {"export": SimpleUploadedFile("export.csv", data)})
+        text: str = sent.content.decode()
+        assert sent.status_code == status
+        assert "no-store" in sent.headers["Cache-Control"]
+        check_page(text, sent.headers["Content-Security-Policy"])
+        return text
+
+    assert "lacks the columns" in send_export(b"a,b\n", 422)
+    text = send_export(export(row("s-ann", "ann"), row("<b>", "Uniquemarker", "C1")), 200)
+    assert "completed here; the code was not entered" in text
+    assert "Approve: 1" in text
+    assert "&lt;b&gt;" in text
+    assert 'href="data:text/csv;charset=utf-8,submission%2Cparticipant' in text
+    stored = [str(list(model._default_manager.values_list())) for model in apps.get_models()]
+    assert not any("Uniquemarker" in rows for rows in stored)

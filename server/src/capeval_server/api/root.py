@@ -25,6 +25,7 @@ from capeval_server.api import (
     judging,
     leaderboards,
     notifications,
+    panel_reconciliation,
     participants,
     public_data,
     submissions,
@@ -133,6 +134,7 @@ api.add_router("", notifications.router)
 api.add_router("/challenges/{slug}/organize", notifications.organizing)
 api.add_router("/annotate/{slug}", annotation_work.router)
 api.add_router("/campaigns", annotation_campaigns.router)
+api.add_router("/campaigns", panel_reconciliation.router)
 register_error_handlers(api)
 
 

@@ -10,6 +10,7 @@ from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Command, Group, Option
 from capeval_server.commands.common import UserName, set_up, user_named
 from capeval_server.commands.judging import leaderboard
+from capeval_server.commands.reconciliation import reconcile
 
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign, Participation, Release
@@ -582,7 +583,7 @@ def agreement(slug: Slug) -> None:
 def group() -> Group:
     """Return the command group `capeval server annotate`."""
     commands = (
-        *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, link, status),
+        *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, reconcile, link, status),
         *(resume, withdraw),
         *(rate, payments, warn, hold, known, compare, agreement, results, audit, replay),
         *(freeze, verify, challenge, publish, leaderboard),

@@ -1,4 +1,4 @@
-"""Form of a campaign's panel."""
+"""Forms of the recruiting pages: the panel's settings, and its export of submissions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError as SettingsError
 
 from capeval_server.annotation.workers.panels import PanelSettings, Signature
 
-__all__ = ["PROLIFIC_RETURN", "PanelForm"]
+__all__ = ["PROLIFIC_RETURN", "ExportForm", "PanelForm"]
 
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete?cc={code}"
 """The URL to which Prolific's participants return."""
@@ -164,3 +164,15 @@ def _list_values(saved: PanelSettings | None, origin: str) -> dict[str, Any]:
     if saved.signed is not None:
         values |= saved.signed.model_dump() | {"keys": json.dumps(saved.signed.keys, indent=2)}
     return values
+
+
+class ExportForm(forms.Form):
+    """Form to upload a panel's export of submissions."""
+
+    export = forms.FileField(
+        label="Export of submissions (CSV)",
+        max_length=200,
+        widget=forms.ClearableFileInput({"accept": ".csv,text/csv"}),
+        help_text="In Prolific, open the study and download its submissions as CSV. The file is compared and"
+        " not stored.",
+    )
