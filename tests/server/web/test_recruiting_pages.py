@@ -96,7 +96,9 @@ def test_codes_are_kept_and_sessions_counted(campaign: Campaign, manager: Someon
     rows = {row.outcome: row for row in see(manager, campaign).context["codes"]}
     assert {name: row.sessions for name, row in rows.items() if row.sessions} == {"returned": 1}
     assert rows["completed"].code == "MYCODE1"
-    assert "2 workers from a panel" in see(manager, campaign).content.decode()
+    text = see(manager, campaign).content.decode()
+    assert "2 workers from a panel; 0 with a link or an account." in text
+    assert "No unused links." in text
 
 
 def test_another_panel_with_signed_links(campaign: Campaign, manager: Someone) -> None:
@@ -168,7 +170,7 @@ def test_an_export_is_compared_and_not_stored(campaign: Campaign, manager: Someo
 
     assert "lacks the columns" in send_export(b"a,b\n", 422)
     text = send_export(export(row("s-ann", "ann"), row("<b>", "Uniquemarker", "C1")), 200)
-    assert "completed here; the code was not entered" in text
+    assert "Completed here; the code was not entered." in text
     assert "Approve: 1" in text
     assert "&lt;b&gt;" in text
     assert 'href="data:text/csv;charset=utf-8,submission%2Cparticipant' in text

@@ -28,7 +28,7 @@ MOST_ROWS = 500
 _FOUND = {"both": "In both", "export": "Only in the export", "here": "Only here"}
 _LABELS = {
     "look at it": ("Look at it", "warn"),
-    "ask for return": ("Ask for return", "busy"),
+    "ask for return": ("Ask for return", ""),
     "approve": ("Approve", "ok"),
     "nothing": ("Nothing to do", "quiet"),
 }
@@ -48,10 +48,17 @@ def reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     context = {"form": form, "panel": find_settings(campaign), "result": result, "most": MOST_ROWS}
     if result is not None:
         context |= {
-            "rows": [(row, _FOUND[row.found], *_LABELS[row.suggestion]) for row in result.rows[:MOST_ROWS]],
+            "rows": [
+                (row, _FOUND[row.found], _in_words(row.outcome), *_LABELS[row.suggestion])
+                for row in result.rows[:MOST_ROWS]
+            ],
             "totals": [(*_LABELS[name], number) for name, number in result.suggestions.items()],
             "places": [(_FOUND[name], number) for name, number in result.found.items()],
             # The download is a part of the page, so that the server stores nothing.
             "download": "data:text/csv;charset=utf-8," + quote(reconciliation_csv(result.rows)),
         }
     return show(request, campaign, "reconciliation", tab="recruiting", **context, status=form_status(form))
+
+
+def _in_words(outcome: str) -> str:
+    return outcome.replace("_", " ").capitalize()

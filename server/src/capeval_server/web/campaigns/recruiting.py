@@ -67,7 +67,7 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         if form.is_valid():
             add_success_message(request, "Saved the panel.")
             return redirect("campaign_recruiting", campaign.slug)
-    used = campaign.participations.exclude(stage=Participation.Stage.INVITED).filter(sessions=None)
+    others = campaign.participations.filter(sessions=None)
     context = {
         "form": form,
         "panel": saved,
@@ -75,8 +75,8 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "is_prolific": saved is not None and not _has_other_parameters(saved),
         "codes": list(_list_codes(campaign, saved)) if saved else [],
         "join_address": request.build_absolute_uri(reverse("annotate", args=(campaign.slug,))),
-        "invited": campaign.participations.filter(stage=Participation.Stage.INVITED).count(),
-        "joined": used.count(),
+        "invited": others.filter(stage=Participation.Stage.INVITED).count(),
+        "joined": others.exclude(stage=Participation.Stage.INVITED).count(),
         "from_panel": campaign.participations.exclude(sessions=None).distinct().count(),
     }
     return show(request, campaign, "recruiting", tab="recruiting", **context, status=form_status(form))
