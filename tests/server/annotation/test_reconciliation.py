@@ -45,7 +45,7 @@ def row(session: str, person: str, code: str = "", status: str = "AWAITING REVIE
 
 
 def come(campaign: Campaign, person: str, number: int, **given: str) -> Participation:
-    """A worker from the panel who answers some items."""
+    """Let a worker come from the panel and answer some items."""
     worker = begin(campaign, person=person, session=f"s-{person}", **given)
     for _ in range(number):
         answer(hold(worker))

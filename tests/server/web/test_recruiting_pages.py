@@ -102,7 +102,7 @@ def test_codes_are_kept_and_sessions_counted(campaign: Campaign, manager: Someon
 
 
 def test_another_panel_with_signed_links(campaign: Campaign, manager: Someone) -> None:
-    names = {"participant": "worker_id", "study": "project", "session": "visit"}
+    names: dict[str, Any] = {"participant": "worker_id", "study": "project", "session": "visit"}
     assert filled(manager, campaign)["audience"] == "http://testserver"
     keys = json.dumps(signing()["keys"])
     send(manager, campaign, name="other", redirect="", keys=keys, audience=AUDIENCE, **names)

@@ -25,10 +25,10 @@ from capeval_server.core.errors import CampaignError, NotFoundError
 __all__ = [
     "MOST_BYTES",
     "SUGGESTIONS",
+    "ExportedSubmission",
     "PanelExport",
     "ReconciledRow",
     "Reconciliation",
-    "Submission",
     "read_export",
     "reconcile",
     "reconciliation_csv",
@@ -63,7 +63,7 @@ _RUNNING = ("active", "reserved")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submission:
+class ExportedSubmission:
     """A submission in a panel's export.
 
     Attributes:
@@ -90,7 +90,7 @@ class PanelExport:
         missing: Titles of optional columns that the file lacks.
     """
 
-    submissions: list[Submission]
+    submissions: list[ExportedSubmission]
     missing: list[str]
 
 
@@ -168,12 +168,12 @@ def read_export(data: bytes, settings: PanelSettings) -> PanelExport:
     """
     rows = _parse_rows(data)
     places = _find_columns(rows[0] if rows else [], settings)
-    found: list[Submission] = []
+    found: list[ExportedSubmission] = []
     lines: dict[str, int] = {}
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row):
             continue
-        given = Submission(
+        given = ExportedSubmission(
             **{
                 name: row[place].strip() if place is not None and place < len(row) else ""
                 for name, place in places.items()
@@ -281,7 +281,7 @@ class _Comparison:
         self._known_sessions = {session for session, _ in self.known}
         self.matched: set[tuple[str, str]] = set()
 
-    def build_row(self, given: Submission) -> ReconciledRow:
+    def build_row(self, given: ExportedSubmission) -> ReconciledRow:
         """Return the row of a submission in the export."""
         key = (given.submission, given.participant)
         line = self.known.get(key)
@@ -297,7 +297,7 @@ class _Comparison:
             advice = (_NOTHING, "no answers, and no submission in the panel")
         return _build_row(None, line, self._codes.get(line.outcome, ""), advice)
 
-    def _suggest_without_session(self, given: Submission) -> tuple[str, str]:
+    def _suggest_without_session(self, given: ExportedSubmission) -> tuple[str, str]:
         status, outcome = _normalize(given.status), self._outcomes.get(given.entered.casefold())
         if given.submission in self._known_sessions:
             return _LOOK, "another participant came with the id of this submission"
@@ -313,7 +313,7 @@ class _Comparison:
             return _LOOK, f"never came here, but entered the code of {outcome!r}: it may have been shared"
         return _LOOK, "never came here: check that the study's link contains the ids"
 
-    def _suggest(self, given: Submission, line: PaymentRow) -> tuple[str, str]:
+    def _suggest(self, given: ExportedSubmission, line: PaymentRow) -> tuple[str, str]:
         status, done = _normalize(given.status), line.outcome == _Outcome.COMPLETED
         if done and (status in _LEFT or status == "rejected"):
             return _LOOK, f"completed here, but {given.status.lower()} in the panel"
@@ -337,13 +337,13 @@ class _Comparison:
         return _ADVICE.get(line.outcome, _LOOK), _describe(line)
 
 
-_ADVICE = {
+_ADVICE: dict[str, str] = {
     _Outcome.COMPLETED: _APPROVE,
     _Outcome.RETURNED: _RETURN,
     _Outcome.NO_CONSENT: _RETURN,
     _Outcome.UNSUITABLE: _RETURN,
 }
-_DESCRIPTIONS = {
+_DESCRIPTIONS: dict[str, str] = {
     "": "the session has not ended here",
     _Outcome.COMPLETED: "completed here",
     _Outcome.NOTHING_LEFT: "found no work left: pay for the answers, or for the time",
@@ -363,7 +363,7 @@ def _describe(line: PaymentRow) -> str:
 
 
 def _build_row(
-    given: Submission | None, line: PaymentRow | None, code: str, advice: tuple[str, str]
+    given: ExportedSubmission | None, line: PaymentRow | None, code: str, advice: tuple[str, str]
 ) -> ReconciledRow:
     found = "both" if given and line else "export" if given else "here"
     return ReconciledRow(

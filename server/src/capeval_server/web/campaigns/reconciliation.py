@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
@@ -45,7 +46,12 @@ def reconcile(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         with errors_in_form(form, "export"):
             data = form.cleaned_data["export"].read(MOST_BYTES + 1)
             result = compare_export(get_user(request), campaign, data)
-    context = {"form": form, "panel": find_settings(campaign), "result": result, "most": MOST_ROWS}
+    context: dict[str, Any] = {
+        "form": form,
+        "panel": find_settings(campaign),
+        "result": result,
+        "most": MOST_ROWS,
+    }
     if result is not None:
         context |= {
             "rows": [

@@ -101,7 +101,7 @@ def _panel_address(request: HttpRequest, campaign: Campaign, settings: panels.Pa
 
 
 def _has_other_parameters(settings: panels.PanelSettings) -> bool:
-    """Return whether a panel has other parameters than Prolific, whose placeholders are known."""
+    """Return whether a panel has other parameters than Prolific. Its placeholders are unknown."""
     fields = panels.PanelSettings.model_fields
     return any(
         getattr(settings, name) != fields[name].default for name in ("participant", "study", "session")

@@ -79,7 +79,8 @@ class PanelForm(forms.Form):
     claim = forms.CharField(label="Claim with the ids", max_length=200)
 
     def __init__(self, *arguments: Any, origin: str, saved: PanelSettings | None, **options: Any) -> None:
-        super().__init__(*arguments, initial=_list_values(saved, origin), **options)
+        super().__init__(*arguments, **options)
+        self.initial = _list_values(saved, origin)
 
     @property
     def main(self) -> list[forms.BoundField]:
