@@ -149,6 +149,26 @@ def _end_session_of_panel(_: Story) -> Any:
 
 
 @_visit
+def _set_panel_incorrectly(story: Story) -> Any:
+    address = f"/campaigns/{PANEL}/recruiting/"
+    values = _get_form(story.people["olga"], address)
+    return _post(
+        story.people["olga"], address, **values | {"redirect": "http://example.org", "session": "a b"}
+    )
+
+
+@_visit
+def _reconcile_panel(story: Story) -> Any:
+    lines = (
+        "Submission id,Participant id,Status,Completion code",
+        "e0,p0,AWAITING REVIEW,BACK",
+        "e1,p1,ACTIVE,",
+    )
+    file = _make_file("export.csv", "\n".join(lines).encode())
+    return _post(story.people["olga"], f"/campaigns/{PANEL}/recruiting/reconciliation/", export=file)
+
+
+@_visit
 def _withdraw(story: Story) -> Any:
     return _post(story.people["annotator"], "/annotate/write-campaign/leave/", sure="yes")
 

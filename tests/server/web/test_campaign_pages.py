@@ -69,6 +69,8 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_agreement": (f"{ROOT}agreement/", None),
     "campaign_review_unlike": (f"{ROOT}agreement/review/", {}),
     "campaign_plan": (f"{ROOT}plan/", None),
+    "campaign_recruiting": (f"{ROOT}recruiting/", None),
+    "campaign_reconciliation": (f"{ROOT}recruiting/reconciliation/", None),
     "campaign_workers": (f"{ROOT}workers/", None),
     "campaign_invite": (f"{ROOT}workers/invite/", {"number": "1"}),
     "campaign_worker": (f"{ROOT}workers/WORKER/", None),

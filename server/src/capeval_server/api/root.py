@@ -32,6 +32,7 @@ from capeval_server.api import (
     judging,
     leaderboards,
     notifications,
+    panel_reconciliation,
     participants,
     public_data,
     submissions,
@@ -148,6 +149,7 @@ for module in (
     annotation_answers,
     annotation_statistics,
     annotation_releases,
+    panel_reconciliation,
 ):
     api.add_router("/campaigns", module.router)
 register_error_handlers(api)

@@ -16,6 +16,7 @@ from capeval_server.commands.annotation_common import Slug, get_campaign, print_
 from capeval_server.commands.annotation_lists import print_list
 from capeval_server.commands.common import set_up, user_named
 from capeval_server.commands.judging import leaderboard
+from capeval_server.commands.reconciliation import reconcile
 
 __all__ = ["group"]
 
@@ -109,8 +110,16 @@ def group() -> Group:
     """Return the command group `capeval server annotate`."""
     commands = (
         *(items.fetch, items.quiz, create, items.items, state, settings.settings, settings.answers),
-        *(settings.quality, settings.texts, settings.rules, workers.invite, settings.panel, workers.link),
-        *(status, workers.block, workers.lift, workers.resume, workers.revoke, workers.withdraw),
+        *(settings.quality, settings.texts, settings.rules, workers.invite, settings.panel, reconcile),
+        *(
+            workers.link,
+            status,
+            workers.block,
+            workers.lift,
+            workers.resume,
+            workers.revoke,
+            workers.withdraw,
+        ),
         *(settings.rate, workers.payments, items.warn, items.hold, items.known, reviews.review),
         *(reviews.compare, reviews.agreement, reviews.plan, releases.results, audit, replay),
         *(releases.freeze, releases.verify, releases.download, releases.challenge, releases.publish),

@@ -6,7 +6,17 @@ from typing import Any
 
 from django.urls import path
 
-from capeval_server.web.campaigns import agreement, creation, overview, releases, results, reviews, workers
+from capeval_server.web.campaigns import (
+    agreement,
+    creation,
+    overview,
+    reconciliation,
+    recruiting,
+    releases,
+    results,
+    reviews,
+    workers,
+)
 from capeval_server.web.campaigns.common import View
 
 __all__ = ["urlpatterns"]
@@ -34,6 +44,8 @@ urlpatterns = [
     _create_route("agreement/", agreement.agreement, "agreement"),
     _create_route("agreement/review/", agreement.review_unlike, "review_unlike"),
     _create_route("plan/", agreement.plan, "plan"),
+    _create_route("recruiting/", recruiting.recruiting, "recruiting"),
+    _create_route("recruiting/reconciliation/", reconciliation.reconcile, "reconciliation"),
     _create_route("workers/", workers.workers, "workers"),
     _create_route("workers/invite/", workers.invite, "invite"),
     _create_route("workers/<slug:pseudonym>/", workers.worker, "worker"),

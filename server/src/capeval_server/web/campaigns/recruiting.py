@@ -1,0 +1,122 @@
+"""Page that shows how people come to a campaign: invite links, accounts, and a panel with its codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.models import Campaign, Participation, Session
+from capeval_server.annotation.workers import panels
+from capeval_server.core.errors import NotFoundError
+from capeval_server.web.campaigns.common import for_managers, show
+from capeval_server.web.campaigns.recruiting_forms import PanelForm
+from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
+
+__all__ = ["OUTCOMES", "find_settings", "recruiting"]
+
+_Outcome = Session.Outcome
+_APPROVE, _REVIEW, _RETURN = "Approve automatically", "Review manually", "Request a return"
+
+OUTCOMES: dict[str, tuple[str, str, str]] = {
+    _Outcome.COMPLETED: ("Completed all answers of the session", _APPROVE, ""),
+    _Outcome.NOTHING_LEFT: ("Found no work left", _REVIEW, "Pay for the answers, or for the time."),
+    _Outcome.RETURNED: ("Stopped before the end", _RETURN, "You can pay the answers as a bonus."),
+    _Outcome.NO_CONSENT: ("Did not agree to take part", _RETURN, ""),
+    _Outcome.UNSUITABLE: ("Could not do the work with their device", _RETURN, ""),
+    _Outcome.SCREENED_OUT: ("Did not pass the training", _REVIEW, "Pay for the time of the training."),
+    _Outcome.FAILED_CHECKS: ("Was blocked", _REVIEW, "Read the worker's answers before you decide."),
+    _Outcome.WITHDREW: (
+        "Withdrew, and their answers were removed",
+        _REVIEW,
+        "Pay for the work done.",
+    ),
+}
+"""Description of each outcome, the action to set for its code in Prolific, and a note on the action."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndCode:
+    """Row of the table of completion codes."""
+
+    outcome: str
+    text: str
+    code: str
+    action: str
+    note: str
+    sessions: int
+
+
+@for_managers
+@require_http_methods(["GET", "HEAD", "POST"])
+def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Show the ways to a campaign, and change its panel."""
+    saved = find_settings(campaign)
+    sent = (request.POST,) if request.method == "POST" else ()
+    form = PanelForm(*sent, origin=request.build_absolute_uri("/").rstrip("/"), saved=saved)
+    if form.is_valid():
+        with errors_in_form(form):
+            panels.set_panel(get_user(request), campaign, form.content)
+        if form.is_valid():
+            add_success_message(request, "Saved the panel.")
+            return redirect("campaign_recruiting", campaign.slug)
+    others = campaign.participations.filter(sessions=None)
+    context = {
+        "form": form,
+        "panel": saved,
+        "address": _panel_address(request, campaign, saved) if saved else "",
+        "is_prolific": saved is not None and not _has_other_parameters(saved),
+        "codes": list(_list_codes(campaign, saved)) if saved else [],
+        "join_address": request.build_absolute_uri(reverse("annotate", args=(campaign.slug,))),
+        "invited": others.filter(stage=Participation.Stage.INVITED).count(),
+        "joined": others.exclude(stage=Participation.Stage.INVITED).count(),
+        "from_panel": campaign.participations.exclude(sessions=None).distinct().count(),
+    }
+    return show(request, campaign, "recruiting", tab="recruiting", **context, status=form_status(form))
+
+
+def find_settings(campaign: Campaign) -> panels.PanelSettings | None:
+    """Return the settings of the campaign's panel; None if it has no panel."""
+    try:
+        return panels.panel_settings(campaign)
+    except NotFoundError:
+        return None
+
+
+def _panel_address(request: HttpRequest, campaign: Campaign, settings: panels.PanelSettings) -> str:
+    """Return the address that the panel gives its workers, with the placeholders of their ids."""
+    place = request.build_absolute_uri(reverse("annotate_panel", args=(campaign.slug,)))
+    other = _has_other_parameters(settings)
+    names = (settings.participant, settings.study, settings.session)
+    return f"{place}?" + "&".join(
+        f"{quote(name)}=" + (f"{{{name}}}" if other else f"{{{{%{name}%}}}}") for name in names
+    )
+
+
+def _has_other_parameters(settings: panels.PanelSettings) -> bool:
+    """Return whether a panel has other parameters than Prolific. Its placeholders are unknown."""
+    fields = panels.PanelSettings.model_fields
+    return any(
+        getattr(settings, name) != fields[name].default for name in ("participant", "study", "session")
+    )
+
+
+def _list_codes(campaign: Campaign, settings: panels.PanelSettings) -> Iterable[EndCode]:
+    sessions = Session.objects.filter(participation__campaign=campaign)
+    counts = dict(sessions.order_by().values_list("outcome").annotate(number=Count("pk")))
+    for outcome, (text, action, note) in OUTCOMES.items():
+        yield EndCode(
+            outcome=outcome,
+            text=text,
+            code=settings.codes[outcome],
+            action=action,
+            note=note,
+            sessions=counts.get(outcome, 0),
+        )
