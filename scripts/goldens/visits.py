@@ -97,6 +97,16 @@ def _send_references(story: Story) -> Any:
 
 @_visit
 def _new_campaign(story: Story) -> Any:
+    items = (story.scratch / "pairwise-campaign" / "items.jsonl").read_bytes()
+    return _send_campaign(story, _make_file("items.jsonl", items))
+
+
+@_visit
+def _assign_columns(story: Story) -> Any:
+    return _send_campaign(story, _make_file("items.csv", b"photo,words\n1.jpg,A dog runs.\n2.jpg,\n"))
+
+
+def _send_campaign(story: Story, items: io.BytesIO) -> Any:
     folder = story.scratch / "pairwise-campaign"
     pictures = io.BytesIO()
     with zipfile.ZipFile(pictures, "w") as archive:
@@ -108,7 +118,7 @@ def _new_campaign(story: Story) -> Any:
         "challenge": "small",
         "title": "New",
         "slug": "new",
-        "items": _make_file("items.jsonl", (folder / "items.jsonl").read_bytes()),
+        "items": items,
         "pictures": _make_file("pictures.zip", pictures.getvalue()),
     }
     return _post(story.people["olga"], address, **values | changes)
