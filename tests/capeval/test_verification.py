@@ -50,7 +50,10 @@ METRIC_OBJECTS: list[Metric] = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in METRICS if IS_HERE or not name.startswith("SP")])
+_WITHOUT_FILES = [name for name, make in METRICS.items() if not make().missing_options]
+
+
+@pytest.mark.parametrize("name", [name for name in _WITHOUT_FILES if IS_HERE or not name.startswith("SP")])
 def test_every_metric_is_restored_from_its_signature(name: str) -> None:
     report = evaluate(REFERENCES, CANDIDATES, [name], subsets=SUBSETS)
     saved = save_and_load(report, per_image=True)

@@ -5,8 +5,6 @@ PyTorch, transformers and Pillow are imported when a model is loaded.
 
 from __future__ import annotations
 
-import hashlib
-import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,10 +48,12 @@ class ClipModel:
         As in the published code, HTML entities are replaced and long texts are cut, to 77 tokens in the
         published models.
         """
+        from html import unescape
+
         limit = self._model.config.text_config.max_position_embeddings
 
         def encode(some: Sequence[str]) -> Any:
-            cleaned = [" ".join(html.unescape(html.unescape(text)).split()) for text in some]
+            cleaned = [" ".join(unescape(unescape(text)).split()) for text in some]
             tokens = self._tokenizer(
                 cleaned, padding=True, truncation=True, max_length=limit, return_tensors="pt"
             ).to(self._device)
@@ -164,6 +164,8 @@ def fingerprint_checkpoint(folder: Path) -> str:
     each = [fingerprint_file(file) for file in weights]
     digest = each[0].rpartition("-")[2]
     if len(each) > 1:
+        import hashlib
+
         digest = hashlib.sha256("\n".join(each).encode()).hexdigest()[:8]
     return f"{folder.resolve().name}-{digest}"
 
