@@ -10,7 +10,7 @@ from capeval_server.annotation.releases.current_results import CampaignNumber, C
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
-__all__ = ["ResultPivot", "build_plot", "list_systems", "pivot"]
+__all__ = ["ResultPivot", "build_plot", "list_plotted", "list_systems", "pivot"]
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,20 @@ def build_plot(
     dots = [
         Dot(row.name, row.value, row.low, row.high, row.name == HUMAN)
         for row in results.select(table)
-        if (row.question, row.category) == (question, "all")
+        if row.question == question
+        and _is_plotted(row)
         and row.value is not None
         and row.low is not None
         and row.high is not None
     ]
     title = "share of pairs" if table == "metrics" else question
     return Plot(title, theme, tuple(dots[:TOP]), narrow) if dots else None
+
+
+def list_plotted(results: CampaignResults, table: str) -> set[str]:
+    """Return the questions with numbers to plot."""
+    return {row.question for row in results.select(table) if _is_plotted(row)}
+
+
+def _is_plotted(row: CampaignNumber) -> bool:
+    return row.category == "all" and None not in (row.value, row.low, row.high)

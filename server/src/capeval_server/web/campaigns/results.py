@@ -18,7 +18,7 @@ from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.releases import is_judged, send_zip
-from capeval_server.web.campaigns.result_tables import build_plot, list_systems, pivot
+from capeval_server.web.campaigns.result_tables import build_plot, list_plotted, list_systems, pivot
 from capeval_server.web.histograms import histogram
 
 __all__ = ["files", "plot", "results", "table"]
@@ -38,6 +38,8 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         progress=get_progress(campaign),
         judged=is_judged(campaign),
         systems=list_systems(found),
+        plotted_systems=list_plotted(found, "systems"),
+        plotted_metrics=list_plotted(found, "metrics"),
         wins=found.select("wins"),
         metrics=pivot(found, "metrics", lambda row: row.name, lambda row: row.category or "none"),
         choices=pivot(found, "choices", lambda row: row.category or "none", lambda row: row.name),
