@@ -176,10 +176,13 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     participant.enter(f"participant{time.monotonic_ns()}")
     participant.go(f"/{slug}/")
     participant.press("Take part", "link")
+    participant.page.get_by_label("I have read and accept the rules.").check()
     participant.press("Join")
     participant.go(f"/{slug}/val/submit/")
     results = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     participant.choose_file("File", "captions_val_mine_results.json", json.dumps(results).encode())
+    participant.write("Method", "Copies")
+    participant.write("Training data", "none")
     participant.press("Submit as")
     expect(participant.page.get_by_text("scored", exact=True).first).to_be_visible()
     # The captions are the references, word for word.
