@@ -19,6 +19,7 @@ from capeval.toolkit import unescape_cell
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.current_results import (
+    ALL,
     CampaignNumber,
     CampaignResults,
     get_results,
@@ -27,6 +28,8 @@ from capeval_server.annotation.releases.current_results import (
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.review import moderation
 from capeval_server.challenges.models import Challenge
+from capeval_server.core.svg_plots import theme_named
+from capeval_server.web.campaigns.result_tables import build_plot, list_plotted
 from tests.server.annotation.test_results import (
     SYSTEMS,
     by_preference,
@@ -210,3 +213,13 @@ def test_csv_and_api_have_the_same_numbers(tmp_path: Path) -> None:
     assert ask(staff, "?format=csv").content.decode() == text
     assert ask(eve).status_code == 404
     assert ask(staff, "?format=xml").status_code == 422
+
+
+def test_questions_without_an_interval_have_no_plot() -> None:
+    known = CampaignNumber("systems", "wins", ALL, "a", "", 0.5, 0.4, 0.6, 9, 9)
+    rows = (known, known._replace(question="M1", low=None, high=None))
+    results = CampaignResults(answers=9, items=9, workers=1, rows=rows, notes=())
+    assert list_plotted(results, "systems") == {"wins"}
+    for question, has_plot in (("wins", True), ("M1", False)):
+        drawn = build_plot(results, "systems", question, theme_named(""), narrow=False)
+        assert (drawn is not None) == has_plot

@@ -79,7 +79,7 @@ def test_columns_are_found_by_name(separator: str) -> None:
             b"Submission id,a,b,c,d,e\n",
             "lacks the column 'Participant id' (found: 'Submission id', 'a', 'b',",
         ),
-        (export(row("s1", "a"), row("s2", "b"), row("s1", "c")), "submission 's1' twice (rows 2 and 4)"),
+        (export(row("s1", "a"), row("s2", "b"), row("s1", "c")), "submission 's1' twice (lines 2 and 4)"),
         (b"PK\x03\x04\xff\xfe", "must be a CSV file in UTF-8"),
         (b'Submission id,Participant id\n"s1', "must be a CSV file"),
         (b"x" * (MOST_BYTES + 1), "at most 20,000,000 bytes"),

@@ -9,7 +9,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.campaigns.progress import ItemFilter, filter_items
 from capeval_server.annotation.models import Item
 from capeval_server.annotation.responses import text_flags
@@ -27,6 +26,7 @@ from capeval_server.api.path_parameters import ImageSize, Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.core.errors import CampaignError
 from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.http.stored_images import send_jpeg
 
 __all__ = ["router"]
 
@@ -185,7 +185,7 @@ def images(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
 def image(request: HttpRequest, slug: Slug, number: Number, size: ImageSize) -> Any:
     """Return an image as JPEG, at most 480 (`small`) or 1600 (`large`) pixels wide or high."""
     found = get_object_or_404(get_campaign(request, slug).images, pk=number)
-    return send_image(found, size)
+    return send_jpeg(getattr(found, size))
 
 
 @router.post("/{slug}/known", response={200: AddedCaptions, (403, 404, 422): Problem})

@@ -104,7 +104,7 @@ class NewReviews(Schema):
 class Assumptions(Schema):
     """Assumptions of a forecast. Omitted ones are measured, or usual for the task type.
 
-    `yes` and `concentration` apply to task types whose result is a share, until the agreement is measured.
+    `yes` and `concentration` apply to task types with a share as result, until the agreement is measured.
     """
 
     seconds: float | None = Field(None, ge=0.1, le=86_400, description="Time per answer, in seconds.")

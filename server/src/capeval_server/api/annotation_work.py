@@ -14,7 +14,6 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
-from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.responses import assignment, content_warnings, session_end, submit
 from capeval_server.annotation.review import withdrawal
@@ -27,6 +26,7 @@ from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import ImageSize, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.core.errors import NotFoundError
+from capeval_server.http.stored_images import send_jpeg
 
 __all__ = ["router"]
 
@@ -406,7 +406,7 @@ def image(request: HttpRequest, slug: Slug, lease: UUID, size: ImageSize) -> Any
     For an image with a content warning, the first request is recorded.
     """
     held = assignment.get_assignment(_get_active_participation(request, slug), lease)
-    return send_image(content_warnings.show_image(held), size)
+    return send_jpeg(getattr(content_warnings.show_image(held), size))
 
 
 @router.post("/items/{lease}/check", response={200: CaptionCheck, (403, 404, 409, 422): Problem})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from django.http import HttpRequest
-from ninja import File, Router, Schema
+from ninja import File, Schema
 from ninja.files import UploadedFile
 
-from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.workers import reconciliation
-from capeval_server.api.authentication import ORGANIZE, token_of
+from capeval_server.api.annotation_common import create_router, get_campaign
+from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
 from capeval_server.api.schemas import Problem
@@ -18,7 +18,7 @@ from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["router"]
 
-router = Router(auth=ORGANIZE, tags=["Campaigns"])
+router = create_router()
 
 
 @derived_from(reconciliation.ReconciledRow)
@@ -38,6 +38,5 @@ def reconcile(request: HttpRequest, slug: Slug, export: Annotated[UploadedFile, 
 
     The file is not stored. The history records the comparison.
     """
-    user = token_of(request).user
     data = export.read(reconciliation.MOST_BYTES + 1)
-    return reconciliation.reconcile(user, get_managed_campaign(user, slug), data)
+    return reconciliation.reconcile(token_of(request).user, get_campaign(request, slug), data)

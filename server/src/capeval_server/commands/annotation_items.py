@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import (
-    Slug,
-    get_campaign,
-)
+from capeval_server.commands.annotation_common import Slug, get_campaign
 from capeval_server.commands.common import set_up
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["fetch", "hold", "items", "known", "quiz", "warn"]
 
@@ -43,7 +37,7 @@ def fetch(
 
 
 def quiz(
-    text: Annotated[str, Argument(help="Task text whose rules the quiz covers.")] = "write-coco",
+    text: Annotated[str, Argument(help="Task text with the rules of the quiz.")] = "write-coco",
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Write the bundled quiz of a task text as lines of an items file, to edit them."""

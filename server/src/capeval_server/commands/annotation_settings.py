@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import (
-    Slug,
-    get_campaign,
-    print_warnings,
-)
+from capeval_server.commands.annotation_common import Slug, get_campaign, print_warnings
 from capeval_server.commands.common import set_up
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["panel", "quality", "rate", "rules", "texts"]
+__all__ = ["answers", "panel", "quality", "rate", "rules", "settings", "texts"]
 
 
 def settings(slug: Slug) -> None:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Option
-from capeval_server.commands.annotation_common import (
-    Pseudonym,
-    Slug,
-    get_campaign,
-    get_worker,
-)
+from capeval_server.commands.annotation_common import Pseudonym, Slug, get_campaign, get_worker
 from capeval_server.commands.common import UserName, set_up, user_named
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["invite", "link", "payments", "resume", "withdraw"]
+__all__ = ["block", "invite", "lift", "link", "payments", "resume", "revoke", "withdraw"]
 
 
 def invite(

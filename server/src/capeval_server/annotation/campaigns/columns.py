@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from capeval.errors.messages import format_names
+from capeval.formats.image_files import SUFFIXES
 from capeval.toolkit import unescape_cell
 from capeval_server.annotation.campaigns.item_tables import ItemTable, Row
 from capeval_server.annotation.task_types import TaskType
@@ -33,7 +34,7 @@ __all__ = [
 ColumnMap = Mapping[str, str | Mapping[str, str]]
 """The column of each part of an item, or `{"text": ...}` for a text that all rows share.
 
-An empty name ignores a column whose name would be recognized."""
+An empty name ignores a recognized column."""
 
 _IMAGE = ("file_name", "filename", "file", "image_file", "image_name", "img", "picture", "path", "image_path")
 _IMAGE_IDS = ("image_id", "imageid", "img_id", "imgid", "cocoid", "coco_id")
@@ -269,8 +270,7 @@ def _add_keys(rows: list[Row]) -> None:
 
 def find_images(names: Iterable[str]) -> list[str]:
     """Return the names that are those of images, by their endings, in natural order."""
-    endings = (".jpg", ".jpeg", ".png", ".webp", ".gif")
-    found = [name for name in names if name.lower().endswith(endings)]
+    found = [name for name in names if PurePosixPath(name).suffix.lower() in SUFFIXES]
     return sorted(found, key=_natural)
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.http import FileResponse
 
 from capeval.formats.images import ImageInfo
 from capeval_server.annotation.models import Campaign, Image
@@ -21,7 +20,7 @@ from capeval_server.core.pictures import PictureError, encode_picture, load_pict
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture", "render_picture", "send_image"]
+__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture", "render_picture"]
 
 # Longest sides of the two sizes in pixels, and the limit of a file in bytes.
 SMALL, LARGE = 480, 1600
@@ -92,21 +91,6 @@ def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
                 f"{name}: its {field} must have at most {longest} characters (got {len(text):,})"
             )
     return found
-
-
-def send_image(image: Image, size: str) -> FileResponse:
-    """Return the response with an image as JPEG, without its name.
-
-    Args:
-        image: The image.
-        size: The copy to send: small or large.
-
-    Raises:
-        OSError: The file can't be read.
-    """
-    sent = FileResponse(default_storage.open(getattr(image, size)), content_type="image/jpeg")
-    sent["Content-Disposition"] = 'inline; filename="image"'
-    return sent
 
 
 def check_picture(name: str, content: bytes) -> None:

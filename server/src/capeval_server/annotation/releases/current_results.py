@@ -29,10 +29,12 @@ from capeval_server.annotation.task_types import PairVotes, RatingResult, task_n
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 
-__all__ = ["CampaignNumber", "CampaignResults", "get_results", "render_results"]
+__all__ = ["ALL", "CampaignNumber", "CampaignResults", "get_results", "render_results"]
+
+ALL = "all"
+"""Name of the class of all items."""
 
 _Ends = tuple[float | None, float | None, float | None]
-_ALL = "all"
 _LEVEL = 0.95
 # Wins and strengths have intervals without resamples. These only find out if there are enough images.
 _PAIRS = JudgingOptions(samples=100)
@@ -152,7 +154,7 @@ def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list
     measured = measure_accuracy(campaign, votes)
     for metric, by_class in measured.accuracies.items():
         for category, each in by_class.items():
-            if category != _ALL and len(by_class) == 2:
+            if category != ALL and len(by_class) == 2:
                 continue
             # Without a pair that has a winner, an accuracy is not defined.
             ends: _Ends = (each.value, each.low, each.high) if each.pairs else (None, None, None)
@@ -176,7 +178,7 @@ def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[C
     scores = judged.scores(columns)
     rows = [
         CampaignNumber(
-            "systems", score.question, _ALL, score.system, "", score.value, score.low, score.high,
+            "systems", score.question, ALL, score.system, "", score.value, score.low, score.high,
             score.images, score.votes,
         )
         for score in scores
@@ -210,10 +212,10 @@ def _count_choices(campaign: Campaign, judged: CountedJudgments) -> Iterator[Cam
             for part in judged.result.split_answer(campaign.kind, response.answer):
                 if part.choice is None:
                     continue
-                for category in (item.category, _ALL) if several else (_ALL,):
+                for category in (item.category, ALL) if several else (ALL,):
                     units = counts.setdefault((part.question, category), {})
                     units.setdefault(image, Counter())[part.choice] += 1
-    for question, category in sorted(counts, key=lambda key: (key[0], key[1] == _ALL, key[1])):
+    for question, category in sorted(counts, key=lambda key: (key[0], key[1] == ALL, key[1])):
         units = counts[question, category]
         most = np.array([each.total() for each in units.values()], dtype=np.float64)
         for choice in sorted({choice for each in units.values() for choice in each}):
@@ -250,16 +252,16 @@ def _describe_captions(campaign: Campaign, part: str) -> tuple[list[CampaignNumb
     by_class: dict[str, list[tuple[int, Sequence[str]]]] = {}
     several = len({category for _, category, _ in values}) > 1
     for (item, category, _), words in zip(values, tokens, strict=True):
-        for name in (category, _ALL) if several else (_ALL,):
+        for name in (category, ALL) if several else (ALL,):
             by_class.setdefault(name, []).append((item, words))
-    names = sorted(by_class, key=lambda name: (name == _ALL, name))
+    names = sorted(by_class, key=lambda name: (name == ALL, name))
     rows = [row for category in names for row in _describe_class(category, by_class[category])]
     agreement = measure_caption_agreement(campaign)
     if agreement.scores:
         mean = fmean(agreement.scores.values())
         name = "mean CIDEr-D against the other captions of the image"
         number = len(agreement.scores)
-        rows.append(CampaignNumber("captions", "", _ALL, name, "", mean, None, None, number, number))
+        rows.append(CampaignNumber("captions", "", ALL, name, "", mean, None, None, number, number))
     return rows, ["Words are capeval's tokens, without punctuation."], list(map(len, tokens))
 
 

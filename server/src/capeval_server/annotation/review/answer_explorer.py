@@ -47,7 +47,7 @@ class AnswerFilter:
         category: Class of the item.
         worker: Pseudonym of the worker.
         search: Part of a written caption, of a text of the item, or of its key.
-        disagreement: Whether only items are chosen whose counted answers differ.
+        disagreement: Whether to choose only items with differing counted answers.
     """
 
     state: str = "all"

@@ -5,6 +5,7 @@ Nothing of the export is stored. A suggestion is never a rejection, because only
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections import Counter
@@ -13,6 +14,8 @@ from dataclasses import asdict, dataclass, fields
 
 from django.contrib.auth.models import User
 
+from capeval.errors import FormatError
+from capeval.formats.io.rows import parse_rows
 from capeval.toolkit import escape_row
 from capeval_server.annotation.core.option_texts import format_count
 from capeval_server.annotation.models import Campaign, Participation, Session
@@ -167,10 +170,10 @@ def read_export(data: bytes, settings: PanelSettings) -> PanelExport:
             submission twice.
     """
     rows = _parse_rows(data)
-    places = _find_columns(rows[0] if rows else [], settings)
+    places = _find_columns(rows[0][1] if rows else [], settings)
     found: list[ExportedSubmission] = []
     lines: dict[str, int] = {}
-    for number, row in enumerate(rows[1:], 2):
+    for line, row in rows[1:]:
         if not any(cell.strip() for cell in row):
             continue
         given = ExportedSubmission(
@@ -179,27 +182,25 @@ def read_export(data: bytes, settings: PanelSettings) -> PanelExport:
                 for name, place in places.items()
             }
         )
-        before = lines.setdefault(given.submission, number)
-        if given.submission and before != number:
-            where = f"rows {before} and {number}"
+        before = lines.setdefault(given.submission, line)
+        if given.submission and before != line:
+            where = f"lines {before} and {line}"
             raise CampaignError(f"the export has the submission {given.submission!r} twice ({where})")
         found.append(given)
     missing = [_TITLES[name] for name, place in places.items() if place is None]
     return PanelExport(submissions=found, missing=missing)
 
 
-def _parse_rows(data: bytes) -> list[list[str]]:
+def _parse_rows(data: bytes) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not blank, with their line numbers."""
     if len(data) > MOST_BYTES:
         raise CampaignError(f"the export must have at most {MOST_BYTES:,} bytes")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    delimiter = max(b",;\t", key=data.partition(b"\n")[0].count)
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise CampaignError("the export must be a CSV file in UTF-8, as downloaded from the panel") from None
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise CampaignError(f"the export must be a CSV file ({error})") from None
+        return list(parse_rows(data, chr(delimiter)))
+    except FormatError as error:
+        raise CampaignError(f"the export must be a CSV file in UTF-8, as downloaded: {error}") from None
 
 
 def _find_columns(head: list[str], settings: PanelSettings) -> dict[str, int | None]:

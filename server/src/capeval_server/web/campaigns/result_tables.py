@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from capeval.studies.judging import HUMAN
-from capeval_server.annotation.releases.current_results import CampaignNumber, CampaignResults
+from capeval_server.annotation.releases.current_results import ALL, CampaignNumber, CampaignResults
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
@@ -52,7 +52,7 @@ def pivot(
     found = []
     for question, rows in _by_question(results.select(table)).items():
         # Choices are numbers, or names in alphabetical order, of which one may be missing in the first class.
-        columns = tuple(sorted(dict.fromkeys(map(across, rows)), key=lambda name: name == "all"))
+        columns = tuple(sorted(dict.fromkeys(map(across, rows)), key=lambda name: name == ALL))
         columns = tuple(sorted(columns)) if table == "choices" else columns
         cells = {(down(row), across(row)): row for row in rows}
         lines = tuple(
@@ -99,4 +99,4 @@ def list_plotted(results: CampaignResults, table: str) -> set[str]:
 
 
 def _is_plotted(row: CampaignNumber) -> bool:
-    return row.category == "all" and None not in (row.value, row.low, row.high)
+    return row.category == ALL and None not in (row.value, row.low, row.high)

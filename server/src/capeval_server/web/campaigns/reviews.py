@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
-from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.models import Campaign, Response, Review
 from capeval_server.annotation.releases.answer_export import EXPORTS, export_answers
 from capeval_server.annotation.review import moderation
@@ -23,6 +22,7 @@ from capeval_server.annotation.review.answer_explorer import AnswerFilter, annot
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
+from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.campaigns.answer_cards import build_cards
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import AnswerFilterForm, ReviewForm
@@ -233,6 +233,6 @@ def image(request: HttpRequest, campaign: Campaign, pk: int, size: str) -> HttpR
     picture = get_object_or_404(campaign.images, pk=pk)
     if size not in ("small", "large"):
         raise NotFoundError
-    sent = send_image(picture, size)
+    sent = send_jpeg(getattr(picture, size))
     sent["Cache-Control"] = "private, max-age=600"
     return sent

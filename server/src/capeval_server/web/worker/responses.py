@@ -15,7 +15,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
-from capeval_server.annotation.campaigns.images import send_image
 from capeval_server.annotation.core.digests import compute_digest
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import (
@@ -34,6 +33,7 @@ from capeval_server.annotation.text_rules.invisible_characters import find_invis
 from capeval_server.annotation.workers import enrollment, panels, payments, training
 from capeval_server.core.errors import AnswerError, NotFoundError, SentenceError
 from capeval_server.http.error_pages import STATUSES
+from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 from capeval_server.web.worker.choices import build_questions, keys_of
@@ -320,6 +320,6 @@ def image(request: HttpRequest, participation: Participation, lease: UUID, size:
     held = assignment.get_assignment(participation, lease)
     if size not in ("small", "large"):
         raise NotFoundError
-    sent = send_image(content_warnings.show_image(held), size)
+    sent = send_jpeg(getattr(content_warnings.show_image(held), size))
     sent["Cache-Control"] = "private, max-age=600"
     return sent
