@@ -73,9 +73,11 @@ lint-rust:
 	cargo fmt --all --check
 	MAKEFLAGS= cargo clippy --workspace --all-targets --quiet -- -D warnings
 
+TEMPLATES := $(addprefix server/src/capeval_server/templates/web/,hosting participant public)
 lint-python: $(VENV)/.native
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/djlint --check --quiet $(TEMPLATES)
 	$(BIN)/mypy
 
 $(VENV)/.linters: $(VENV)/.dependencies scripts/linters.sh
