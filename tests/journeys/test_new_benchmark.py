@@ -155,6 +155,8 @@ def _host(user: User, folder: Path) -> dict[str, list[str]]:
         image: (f"{image}.jpg", _get_address(image)) for image in IMAGES
     }
     assert {row["name"] for row in shown["licenses"]} == {LICENSE}
+    # CC BY requires that the author is named.
+    assert {row["author"] for row in about.values()} == {"A. Author"}
     user.run("capeval server import hosted/challenge.toml")
     captions: dict[str, list[str]] = {}
     for row in json.loads((folder / "hosted" / "captions_test.json").read_text())["annotations"]:

@@ -41,6 +41,7 @@ class ImageInfo:
         height: The height in pixels; None if unknown.
         license: The name of the license; empty if unknown.
         license_url: The URL of the license's text; empty if unknown.
+        author: The author, whom licenses such as CC BY require to be named; empty if unknown.
     """
 
     id: ImageId
@@ -50,6 +51,7 @@ class ImageInfo:
     height: int | None = None
     license: str = ""
     license_url: str = ""
+    author: str = ""
 
 
 def load_images(file: File, *, name: str = "", limit: int = LIMIT) -> list[ImageInfo]:
@@ -187,7 +189,7 @@ def _read_licenses(content: Any) -> dict[object, dict[str, Any]]:
 
 
 def _parse_image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any]]) -> ImageInfo:
-    texts = [name for name in ("file_name", *_ADDRESSES) if row.get(name) is not None]
+    texts = [name for name in ("file_name", "author", *_ADDRESSES) if row.get(name) is not None]
     sizes = [name for name in ("width", "height") if row.get(name) is not None]
     check_row(row, entry, dict.fromkeys(texts, TEXT) | dict.fromkeys(sizes, _SIZE))
     found = licenses.get(row.get("license"), {})
@@ -199,6 +201,7 @@ def _parse_image(entry: str, row: dict[str, Any], licenses: dict[object, dict[st
         height=row.get("height"),
         license=found.get("name", ""),
         license_url=str(found.get("url") or ""),
+        author=row.get("author") or "",
     )
 
 
@@ -215,6 +218,7 @@ def image_info(images: Sequence[ImageInfo]) -> dict[str, Any]:
             "width": image.width,
             "height": image.height,
             "license": numbers.get((image.license, image.license_url)),
+            "author": image.author,
         }
         return {name: value for name, value in known.items() if value not in ("", None)}
 

@@ -163,12 +163,12 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
 
 
 def load_image_sources(file: File, *, limit: int = LIMIT) -> dict[str, ImageInfo]:
-    r"""Read the addresses and licenses of images from a file such as `test-images-with-rotation.csv`.
+    r"""Read addresses, licenses and authors of images from a file such as `test-images-with-rotation.csv`.
 
-    The required column is `ImageID`; the addresses are in `OriginalURL` and the licenses in `License`.
+    The required column is `ImageID`. The optional ones are `OriginalURL`, `License` and `Author`.
 
     Returns:
-        The file name, address and license of each image; the address and license are empty if unknown.
+        The file name, address, license and author of each image; empty if unknown.
 
     Raises:
         FormatError: The file is invalid; the error names the line.
@@ -177,19 +177,24 @@ def load_image_sources(file: File, *, limit: int = LIMIT) -> dict[str, ImageInfo
     Example:
         >>> from pathlib import Path
         >>> from capeval.datasets.open_images import load_image_sources
-        >>> text = "ImageID,OriginalURL,License\n3f,https://x.org/3.jpg,https://x.org/by\n"
+        >>> text = "ImageID,OriginalURL,License,Author\n3f,https://x.org/3.jpg,https://x.org/by,A. B.\n"
         >>> _ = Path("images.csv").write_text(text)
         >>> image = load_image_sources("images.csv")["3f"]
-        >>> image.file_name, image.url, image.license
-        ('3f.jpg', 'https://x.org/3.jpg', 'https://x.org/by')
+        >>> image.file_name, image.url, image.license, image.author
+        ('3f.jpg', 'https://x.org/3.jpg', 'https://x.org/by', 'A. B.')
     """
     with add_path_to_errors(file):
-        rows = read_columns(file, ("ImageID",), limit, optional=("OriginalURL", "License"))
+        rows = read_columns(file, ("ImageID",), limit, optional=("OriginalURL", "License", "Author"))
         return {
             image: ImageInfo(
-                id=image, file_name=f"{image}.jpg", url=url, license=license_url, license_url=license_url
+                id=image,
+                file_name=f"{image}.jpg",
+                url=url,
+                license=license_url,
+                license_url=license_url,
+                author=author,
             )
-            for _, (image, url, license_url) in rows
+            for _, (image, url, license_url, author) in rows
         }
 
 

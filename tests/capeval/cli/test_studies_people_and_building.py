@@ -168,8 +168,8 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
     root = {"LabelName": "/m/0bl9f", "Subcategory": [car, {"LabelName": "/m/dog"}]}
     (tmp_path / "hierarchy.json").write_text(json.dumps(root))
     (tmp_path / "rotations.csv").write_text(
-        "ImageID,OriginalURL,License,Rotation\n3f,https://x.org/3f.jpg,https://x.org/by,0\n"
-        "7a,https://x.org/7a.jpg,https://x.org/by,0\n"
+        "ImageID,OriginalURL,License,Author,Rotation\n3f,https://x.org/3f.jpg,https://x.org/by,Ann,0\n"
+        "7a,https://x.org/7a.jpg,https://x.org/by,,0\n"
     )
     files = ("--rotations", tmp_path / "rotations.csv", "--hierarchy", tmp_path / "hierarchy.json")
     arguments = ("choose", boxes, "-n", "2", *files, "--names", tmp_path / "names.csv", "-o", folder)
@@ -184,6 +184,7 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
     (first, second) = load_images(folder / "image_info.json")
     assert {first.url, second.url} == {"https://x.org/3f.jpg", "https://x.org/7a.jpg"}
     assert {first.license, second.license_url} == {"https://x.org/by"}
+    assert {first.id: first.author, second.id: second.author} == {"3f": "Ann", "7a": ""}
     assert {row["OriginalURL"] for row in table(folder / "images.csv")} == {first.url, second.url}
     campaign = tomllib.loads((folder / "campaign.toml").read_text())
     assert campaign["campaign"] == {

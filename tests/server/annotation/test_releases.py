@@ -111,6 +111,7 @@ def test_a_release_keeps_the_fields_of_images() -> None:
         width=640,
         height=480,
         license="CC BY 4.0",
+        author="A. Author",
         source="https://x.org/beach.jpg",
     )
     items = [
@@ -131,6 +132,7 @@ def test_a_release_keeps_the_fields_of_images() -> None:
         "width": 640,
         "height": 480,
         "license": 1,
+        "author": "A. Author",
         "coco_url": "https://x.org/beach.jpg",
         "sha256": "f" * 64,
     }

@@ -259,12 +259,12 @@ def test_a_wrong_line_of_a_quiz(line: dict[str, Any], message: str) -> None:
 
 def test_a_campaign_file_names_the_sources_of_images(tmp_path: Path) -> None:
     address, license_url = "https://x.org/a.jpg", "https://x.org/by"
-    found = {"images": [{"id": 1, "file_name": "a.jpg", "coco_url": address, "license": 3}]}
+    found = {"images": [{"id": 1, "file_name": "a.jpg", "coco_url": address, "license": 3, "author": "Ann"}]}
     info = tmp_path / "info.json"
     info.write_text(json.dumps({**found, "licenses": [{"id": 3, "name": license_url}]}))
     path = files(tmp_path, {"key": "0", "image": "a.jpg"}, definition=FILE + 'image_info = "info.json"\n')
     image = make_campaign(None, path).images.get()
-    assert (image.source, image.license) == (address, license_url)
+    assert (image.source, image.license, image.author) == (address, license_url, "Ann")
     path.write_text(path.read_text().replace('"streets"', '"paths"'))
     found["images"][0]["coco_url"] = address + "/" * 500
     info.write_text(json.dumps(found))

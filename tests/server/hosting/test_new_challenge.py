@@ -142,7 +142,7 @@ def test_only_changed_options_are_kept(maker: Someone) -> None:
     maker.do("/new/apply/", **_hidden(page))
     assert Challenge.objects.get().splits.get().metrics == ["BLEU", "CIDEr-D(sigma=3)"]
     page = _send(maker, 422, **{**options, "metrics-CIDEr-D-sigma": "wide"})
-    assert re.search(r'id="id_metrics-CIDEr-D-sigma" value="wide"', page)
+    assert re.search(r'id="id_metrics-CIDEr-D-sigma"\s+value="wide"', page)
 
 
 def test_the_sample_can_be_uploaded(maker: Someone, tmp_path: Path) -> None:

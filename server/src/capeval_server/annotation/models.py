@@ -130,6 +130,7 @@ class Image(models.Model):
     small = models.CharField(max_length=100)
     large = models.CharField(max_length=100)
     license = models.CharField(max_length=200, blank=True)
+    author = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
     # Content warning: the image is shown only on request. Empty if there is none.
     warning = models.CharField(max_length=200, blank=True)

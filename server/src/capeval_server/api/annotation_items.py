@@ -87,13 +87,14 @@ class Items(Schema):
 
 
 class CampaignImage(Schema):
-    """An image, with its size in pixels, and its license, source and content warning if known."""
+    """An image, with its size in pixels, and its license, author, source and content warning if known."""
 
     number: int = Field(validation_alias="pk")
     name: str
     width: int
     height: int
     license: str
+    author: str
     source: str
     warning: str
 

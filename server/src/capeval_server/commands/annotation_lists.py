@@ -119,6 +119,7 @@ def _list_images(campaign: Campaign) -> Iterator[str]:
     for image in campaign.images.order_by("pk").iterator():
         parts = [f"{image.width} x {image.height} pixels"]
         parts += [f"license: {image.license}"] if image.license else []
+        parts += [f"author: {image.author}"] if image.author else []
         parts += [f"source: {image.source}"] if image.source else []
         parts += [f"warning: {image.warning}"] if image.warning else []
         yield f"{image.name}: {'; '.join(parts)}"

@@ -86,8 +86,10 @@ def _build_domain_table(domains: Mapping[str, Sequence[ImageId]]) -> Grid:
 
 def _build_image_table(study: ChoiceStudy, images: Sequence[ImageInfo]) -> Grid:
     if images:
-        rows = tuple(tuple(Cell(value=text) for text in (one.id, one.url, one.license)) for one in images)
-        return Grid(columns=("ImageID", "OriginalURL", "License"), rows=rows)
+        rows = tuple(
+            tuple(Cell(value=text) for text in (one.id, one.url, one.license, one.author)) for one in images
+        )
+        return Grid(columns=("ImageID", "OriginalURL", "License", "Author"), rows=rows)
     ids = study.annotations.image_ids
     return Grid(
         columns=("ImageID",),

@@ -82,8 +82,10 @@ def _build_row(campaign: Campaign, name: str, digest: str, about: ImageInfo | No
 
 
 def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
-    """Return the address and the license of an image, if known."""
-    found = {} if about is None else {"source": about.url, "license": about.license or about.license_url}
+    """Return the address, license and author of an image, if known."""
+    if about is None:
+        return {}
+    found = {"source": about.url, "license": about.license or about.license_url, "author": about.author}
     for field, text in found.items():
         longest: int | None = getattr(Image._meta.get_field(field), "max_length", None)
         if longest is not None and len(text) > longest:

@@ -38,6 +38,7 @@ def describe_images(
                 "width": item.image.width,
                 "height": item.image.height,
                 "license": numbers.get(item.image.license),
+                "author": item.image.author,
                 "coco_url": item.image.source,
                 "sha256": item.image.digest,
             }

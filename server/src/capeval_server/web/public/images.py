@@ -45,7 +45,7 @@ def _get_split(slug: str, split: str) -> Split:
 
 
 def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
-    """List the images of a split with file names, sizes, licenses and links."""
+    """List the images of a split with file names, sizes, licenses, authors and links."""
     found = _get_split(slug, split)
     images = get_images(found)
     wanted = request.GET.get("image", "").strip()[:200]
@@ -66,6 +66,7 @@ def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
         "named": any(image.file_name for image in images),
         "sized": any(image.width and image.height for image in images),
         "licensed": any(image.license for image in images),
+        "with_authors": any(image.author for image in images),
         "pages": [(number, f"{place}?{urlencode({'page': number})}") for number in near_pages(page, pages)],
         "page": page,
     }
