@@ -11,8 +11,8 @@ from uuid import uuid4
 from django.db import connection
 
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, TextVersion
 from capeval_server.annotation.responses import assignment, submit

@@ -27,8 +27,8 @@ from django.test import Client
 from django.urls import get_resolver, resolve
 
 from capeval_server.accounts.models import Token
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.models import Assignment, Campaign, Response, Worker
 from capeval_server.annotation.workers import enrollment
 from capeval_server.api.root import api

@@ -15,8 +15,8 @@ from django.test import Client
 
 from capeval.errors import OptionError
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
     Assignment,

@@ -19,9 +19,9 @@ from capeval.formats.judgments.plans import get_plan_paths, load_plan, load_vote
 from capeval.studies.effort import Agreement, Prices
 from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_definition, read_items
 from capeval_server.annotation.campaigns.effort import estimate_effort, measured_agreement
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.core.slots import find_ended_items

@@ -24,8 +24,8 @@ from capeval.errors import FormatError
 from capeval.formats.judgments.plans import get_plan_paths, load_pair_votes, load_pairs, load_plan, load_votes
 from capeval.formats.judgments.ratings import load_ratings
 from capeval.toolkit import unescape_cell
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Release, Response, Slot
 from capeval_server.annotation.releases import judgment_table, release_files
 from capeval_server.annotation.releases.integrity import audit

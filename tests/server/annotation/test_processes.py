@@ -253,7 +253,7 @@ from functools import partial
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.campaigns.definition import ItemDefinition
-from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.items import add_items
 from tests.server.campaigns import answer, at_once, join, make
 from tests.server.annotation_robots import check_end
 campaign = make("triplet", items=0, answers=3, batch=4, confidence=0.7, confidence_votes=2)

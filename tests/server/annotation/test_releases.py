@@ -15,8 +15,8 @@ from django.test import Client
 
 from capeval.errors import FormatError
 from capeval_server.accounts.models import Token
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.models import Campaign, Image, Participation, Release, Response
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.challenge_files import write_challenge

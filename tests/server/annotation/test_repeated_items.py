@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client, RequestFactory
 
-from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Participation
 from capeval_server.annotation.releases.integrity import audit

@@ -26,8 +26,8 @@ from capeval.studies.judging import JudgingOptions
 from capeval.studies.plan import PlanOptions, plan_study
 from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Participation, TextVersion
 from capeval_server.annotation.releases import release_files

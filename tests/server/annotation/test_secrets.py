@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.models import Assignment, Campaign
 from capeval_server.annotation.workers import enrollment
 from tests.server.annotation.test_pages import enter

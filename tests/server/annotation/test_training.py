@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import ItemDefinition, read_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation
 from capeval_server.annotation.releases.integrity import audit

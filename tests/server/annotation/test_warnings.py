@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from capeval_server.annotation.campaigns.creation import add_items, make_campaign
+from capeval_server.annotation.campaigns.creation import make_campaign
 from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Assignment, Campaign, Participation

@@ -516,3 +516,16 @@ def test_an_answer_needs_few_queries(
         # A savepoint takes the place of the transaction and is released at its end.
         with django_assert_num_queries(number + 2):
             submit.submit(held, sent)
+
+
+def test_texts_are_deleted_only_while_nobody_has_entered() -> None:
+    unused, entered = make(state="draft"), make(state="draft")
+    enrollment.invite(None, unused, 1)
+    join(entered)
+    texts = TextVersion.objects.filter(campaign=entered)
+    with pytest.raises(IntegrityError, match="once a worker has entered the campaign"), transaction.atomic():
+        texts._raw_delete("default")
+    with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+        TextVersion.objects.filter(campaign=unused).update(instructions="other")
+    TextVersion.objects.filter(campaign=unused)._raw_delete("default")
+    assert (texts.count(), TextVersion.objects.filter(campaign=unused).count()) == (1, 0)

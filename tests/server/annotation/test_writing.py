@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation.campaigns.creation import add_items, make_campaign
+from capeval_server.annotation.campaigns.creation import make_campaign
 from capeval_server.annotation.campaigns.definition import ItemDefinition, read_definition, read_items
+from capeval_server.annotation.campaigns.items import add_items
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.campaigns.progress import get_progress, pace_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation, ReviewRequest

@@ -151,7 +151,11 @@ def validate_columns(task: TaskType, table: ItemTable, columns: ColumnMap) -> No
 
 
 def build_rows(
-    task: TaskType, table: ItemTable, columns: ColumnMap, images: Collection[str] | None
+    task: TaskType,
+    table: ItemTable,
+    columns: ColumnMap,
+    images: Collection[str] | None,
+    taken: Collection[str] = (),
 ) -> list[Row]:
     """Return the items of a table as in an item file, or the problem of each invalid row.
 
@@ -160,6 +164,7 @@ def build_rows(
         table: The table.
         columns: The column of each part.
         images: Names of the image files, to which the names or ids of the table are matched; None if unknown.
+        taken: Keys that created keys must differ from.
     """
     matched = _match_images(images) if images is not None else {}
     rows: list[Row] = []
@@ -173,7 +178,7 @@ def build_rows(
         else:
             rows.append((place, item))
     if "key" not in columns:
-        _add_keys(rows)
+        _add_keys(rows, taken)
     return rows
 
 
@@ -254,7 +259,7 @@ def _find_image(value: object, images: Collection[str], matched: Mapping[str, st
     raise CampaignError(f"no image file {value[:200]!r}{hint}")
 
 
-def _add_keys(rows: list[Row]) -> None:
+def _add_keys(rows: list[Row], taken: Collection[str]) -> None:
     """Add a key to each item: the stem of its image, with a number if it occurs again."""
     stems = [
         PurePosixPath(str(item["image"])).stem if isinstance(item, dict) and "image" in item else "item"
@@ -262,9 +267,11 @@ def _add_keys(rows: list[Row]) -> None:
     ]
     total, so_far = Counter(stems), Counter[str]()
     for (_, item), stem in zip(rows, stems, strict=True):
+        numbered = total[stem] > 1 or stem == "item" or stem[:100] in taken
         so_far[stem] += 1
+        while numbered and f"{stem[:80]}-{so_far[stem]}" in taken:
+            so_far[stem] += 1
         if isinstance(item, dict):
-            numbered = total[stem] > 1 or stem == "item"
             item["key"] = f"{stem[:80]}-{so_far[stem]}" if numbered else stem[:100]
 
 

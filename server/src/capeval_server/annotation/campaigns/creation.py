@@ -1,88 +1,82 @@
-"""Creation of a campaign with all items and slots, in one transaction."""
+"""Creation of a campaign with all items and slots, in one transaction, and replacement of a draft."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
-from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
-from capeval.toolkit.random import make_python_random
-from capeval_server.annotation.campaigns.columns import (
-    build_rows,
-    find_images,
-    is_by_image,
-    recognize_columns,
-    validate_columns,
-)
 from capeval_server.annotation.campaigns.definition import (
     CampaignDefinition,
-    ItemDefinition,
     parse_items,
     read_definition,
 )
-from capeval_server.annotation.campaigns.images import add_images
-from capeval_server.annotation.campaigns.item_tables import (
-    ItemTable,
-    Row,
-    read_item_table,
-    read_json_lines,
+from capeval_server.annotation.campaigns.deletion import check_unused, delete_images, delete_items
+from capeval_server.annotation.campaigns.images import build_images, copy_images
+from capeval_server.annotation.campaigns.item_files import (
+    ImageFiles,
+    ItemFiles,
+    list_rows,
+    open_files,
+    open_folder,
 )
-from capeval_server.annotation.core.digests import draw_number
-from capeval_server.annotation.models import Campaign, Item, TextVersion
-from capeval_server.annotation.workers.training import MOST_PRACTICED, graded_items
+from capeval_server.annotation.campaigns.item_tables import read_json_lines
+from capeval_server.annotation.campaigns.items import ItemSummary, add_items, summarize_items
+from capeval_server.annotation.core.locks import held
+from capeval_server.annotation.models import Campaign, Image, TextVersion
 from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
-from capeval_server.core.errors import CampaignError, CampaignFilesError, NotFoundError
+from capeval_server.core.errors import CampaignError, CampaignFilesError, ConflictError, NotFoundError
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
 from capeval_server.submissions.models import Submission
 
 __all__ = [
+    "CampaignOrigin",
     "CampaignPreview",
-    "add_items",
+    "compute_version",
     "make_campaign",
     "make_from_files",
     "make_from_texts",
     "preview_files",
 ]
 
-# Number of items per INSERT statement.
-_AT_ONCE = 2000
 _DEFINITION = "campaign.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignPreview:
+class CampaignOrigin:
+    """The campaign that a new campaign copies, or the draft that it replaces.
+
+    Attributes:
+        campaign: The campaign. Items can name its images.
+        replaced: Version of the draft that is replaced, as computed by `compute_version`; empty for a copy.
+    """
+
+    campaign: Campaign
+    replaced: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignPreview(ItemSummary):
     """Preview of a campaign before it is created.
 
     Attributes:
         definition: Content of `campaign.toml`.
-        items: Number of items, without checks.
-        checks: Number of checks.
-        training: Number of training items.
         images: Number of images.
-        classes: Number of items of each class, without checks; empty if no item has a class.
         warnings: Warnings about settings that contradict the number of items or checks.
-        first: The first item that is no check, with its image.
     """
 
     definition: CampaignDefinition
-    items: int
-    checks: int
-    training: int
     images: int
-    classes: dict[str, int]
     warnings: tuple[str, ...]
-    first: Item | None
 
 
 class _UndoneError(Exception):
@@ -93,95 +87,115 @@ def _undo_preview() -> NoReturn:
     raise _UndoneError
 
 
-def make_campaign(user: User | None, path: Path) -> Campaign:
+def compute_version(campaign: Campaign) -> str:
+    """Return a digest of the content of a draft, which changes with its settings, texts and items."""
+    texts = campaign.texts.order_by("pk").values_list("pk", flat=True)
+    items = campaign.items.order_by("pk").values_list("pk", flat=True)
+    warnings = campaign.images.order_by("pk").values_list("pk", "warning")
+    about = (campaign.title, campaign.kind, campaign.challenge_id, campaign.settings, campaign.systems)
+    state = repr((about, list(texts), list(items), list(warnings)))
+    return hashlib.sha256(state.encode()).hexdigest()
+
+
+def make_campaign(user: User | None, path: Path, *, replace: bool = False) -> Campaign:
     """Create a campaign in the draft state from its file.
 
     Args:
         user: The creator, who manages the campaign; None for the command line.
         path: Path of the file.
+        replace: Replace the draft of the same name, if there is one.
 
     Raises:
         CampaignError: The file or its items are invalid, or the campaign's name is taken.
         OSError: A file can't be read.
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
-    table = None if wanted.items is None else (path.parent / wanted.items).read_bytes()
-    read_image, names = None, None
-    if wanted.images is not None:
-        folder = path.parent / wanted.images
-        names = [each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()]
-
-        def read_image(name: str) -> bytes:
-            return _resolve_inside(folder, name).read_bytes()
-
-    with _create_campaign(user, wanted, list_rows(wanted, table, names), read_image) as made:
+    files = ItemFiles(
+        table_name=wanted.items,
+        table=None if wanted.items is None else (path.parent / wanted.items).read_bytes(),
+        columns=wanted.columns,
+        images=None if wanted.images is None else open_folder(path.parent / wanted.images),
+    )
+    draft = Campaign.objects.filter(slug=wanted.slug).first() if replace else None
+    origin = CampaignOrigin(campaign=draft, replaced=compute_version(draft)) if draft else None
+    with _create_campaign(user, wanted, files, origin) as made:
         return made
 
 
-def _resolve_inside(folder: Path, name: str) -> Path:
-    """Return the path of a file in a folder; reject names or links that lead outside."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise CampaignError(f"'image' must be a file in {folder} (got {name!r})")
-    return path
-
-
-def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
+def make_from_texts(user: User, texts: Mapping[str, str], draft: Campaign | None = None) -> Campaign:
     """Create a campaign in the draft state from the texts of its files, by file name.
+
+    Args:
+        user: The creator, who manages the campaign.
+        texts: The files.
+        draft: The draft to replace; its images can be used again.
 
     Raises:
         CampaignError: A file is missing or invalid, or the campaign's name is taken.
         NotFoundError: The user does not organize the campaign's challenge.
     """
     files = {name: text.encode() for name, text in texts.items()}
-    if read_definition(_DEFINITION, _make_reader(files)).images is not None:
+    wanted = read_definition(_DEFINITION, open_files(files).read)
+    if draft is None and wanted.images is not None:
         raise CampaignError("campaign.images: images cannot be uploaded here; use the command line")
-    return make_from_files(user, files)
+    origin = CampaignOrigin(campaign=draft, replaced=compute_version(draft)) if draft else None
+    return make_from_files(user, files, origin)
 
 
-def make_from_files(user: User | None, files: Mapping[str, bytes]) -> Campaign:
+def make_from_files(
+    user: User | None, files: Mapping[str, bytes], origin: CampaignOrigin | None = None
+) -> Campaign:
     """Create a campaign in the draft state from its files, by name.
 
     Images are in no folder. Without a user, as for the command line, no permission is needed.
 
+    Args:
+        user: The creator, who manages the campaign.
+        files: The files.
+        origin: The campaign that is copied or replaced, if any.
+
     Raises:
         CampaignError: A file is missing or invalid, or the campaign's name is taken.
+        ConflictError: The draft that is replaced has changed.
         NotFoundError: The user does not organize the campaign's challenge.
         OSError: An image can't be stored.
     """
-    with _create_from_files(user, files) as (made, _):
+    with _create_from_files(user, files, origin) as (made, _):
         return made
 
 
-def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
+def preview_files(
+    user: User, files: Mapping[str, bytes], origin: CampaignOrigin | None = None
+) -> CampaignPreview:
     """Return a preview of the campaign that files define.
 
     The campaign is created, summarized, and rolled back.
 
     Raises:
         CampaignError: A file is missing or invalid, or the campaign's name is taken.
+        ConflictError: The draft that is replaced has changed.
         NotFoundError: The user does not organize the campaign's challenge.
         OSError: An image can't be stored.
     """
     try:
-        with _create_from_files(user, files) as (made, wanted):
-            classes = Counter(made.items.filter(is_check=False).values_list("category", flat=True))
+        with _create_from_files(user, files, origin) as (made, wanted):
             found = CampaignPreview(
+                **vars(summarize_items(made.items.all())),
                 definition=wanted,
-                items=classes.total(),
-                checks=made.items.filter(is_check=True, is_training=False).count(),
-                training=made.items.filter(is_training=True).count(),
                 images=made.images.count(),
-                classes=dict(sorted(classes.items())) if any(classes) else {},
                 warnings=tuple(trust_warnings(made)),
-                first=made.items.filter(is_check=False).select_related("image").order_by("pk").first(),
             )
             _undo_preview()
     except _UndoneError:
         return found
 
 
-def _check_permission(user: User, wanted: CampaignDefinition) -> None:
+def _check_permission(user: User, wanted: CampaignDefinition, origin: CampaignOrigin | None) -> None:
+    """Check that a user may create a campaign, or move a draft that they manage to another challenge."""
+    if origin is not None and origin.replaced:
+        challenge = origin.campaign.challenge
+        if wanted.challenge == (challenge.slug if challenge else None):
+            return
     if wanted.challenge is not None:
         get_organized_challenge(user, wanted.challenge)
     elif not may_create_challenges(user):
@@ -190,81 +204,85 @@ def _check_permission(user: User, wanted: CampaignDefinition) -> None:
 
 @contextmanager
 def _create_from_files(
-    user: User | None, files: Mapping[str, bytes]
+    user: User | None, contents: Mapping[str, bytes], origin: CampaignOrigin | None
 ) -> Iterator[tuple[Campaign, CampaignDefinition]]:
-    read = _make_reader(files)
-    wanted = read_definition(_DEFINITION, read)
+    images = open_files(contents)
+    wanted = read_definition(_DEFINITION, images.read)
     if user is not None:
-        _check_permission(user, wanted)
-    table = None if wanted.items is None else read(wanted.items)
-    names = None if wanted.images is None else find_images(files)
-    rows = list_rows(wanted, table, names)
-    with _create_campaign(user, wanted, rows, None if wanted.images is None else read) as made:
+        _check_permission(user, wanted, origin)
+    files = ItemFiles(
+        table_name=wanted.items,
+        table=None if wanted.items is None else images.read(wanted.items),
+        columns=wanted.columns,
+        images=None if wanted.images is None else images,
+    )
+    with _create_campaign(user, wanted, files, origin) as made:
         yield made, wanted
-
-
-def list_rows(wanted: CampaignDefinition, table: bytes | None, images: Sequence[str] | None) -> list[Row]:
-    """Return the items of a campaign as in an item file, or the problem of each invalid row.
-
-    Args:
-        wanted: The definition.
-        table: Content of the file of items, if there is one.
-        images: Names of the available images; None if the campaign has none.
-
-    Raises:
-        CampaignError: The file is invalid, lacks a column or has no rows.
-    """
-    task = wanted.kind
-    if table is None or wanted.items is None:
-        if images is None or not is_by_image(task):
-            raise CampaignError(
-                f"campaign.items: a campaign of the task type {task.name} needs a file of items"
-            )
-        found = find_images(images)
-        if not found:
-            raise CampaignError("campaign.images: there are no items, because there are no images")
-        rows = tuple((name, {"image": name}) for name in found)
-        return build_rows(task, ItemTable(columns=("image",), rows=rows), {"image": "image"}, found)
-    content = read_item_table(wanted.items, table, by_image=is_by_image(task), limit=settings.UNPACKED_BYTES)
-    if content.is_native and not wanted.columns:
-        return list(content.rows)
-    columns = {**recognize_columns(task, content, wanted.items), **wanted.columns}
-    columns = {part: column for part, column in columns.items() if column}
-    validate_columns(task, content, columns)
-    return build_rows(task, content, columns, images)
-
-
-def _make_reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
-    def read(name: str) -> bytes:
-        if name not in files:
-            raise CampaignError(f"missing file {name!r}")
-        return files[name]
-
-    return read
 
 
 @contextmanager
 def _create_campaign(
-    user: User | None,
-    wanted: CampaignDefinition,
-    rows: Sequence[Row],
-    read_image: Callable[[str], bytes] | None = None,
+    user: User | None, wanted: CampaignDefinition, files: ItemFiles, origin: CampaignOrigin | None
 ) -> Iterator[Campaign]:
-    """Create a campaign; an error in the context rolls the creation back."""
-    rows = [*rows, *read_json_lines(wanted.quiz)]
+    """Create or replace a campaign; an error in the context rolls it back."""
+    earlier = set(origin.campaign.images.values_list("name", flat=True)) if origin else set()
+    rows = [*list_rows(wanted.kind, files, earlier), *read_json_lines(wanted.quiz)]
+    problems: list[str] = []
+    parsed = parse_items(rows, wanted.kind, problems)
+    named = dict.fromkeys(item.image for item in parsed if item.image)
     with delete_files_on_error() as stored, transaction.atomic():
-        made = _insert_campaign(wanted)
-        if user is not None:
-            made.organizers.add(user)
-        problems: list[str] = []
-        if read_image is not None:
-            names = (item.image for item in parse_items(rows, wanted.kind, problems) if item.image)
-            problems += add_images(made, dict.fromkeys(names), read_image, stored, wanted.sources)
-            _raise_problems(wanted, problems)
-        number = add_items(made, parse_items(rows, wanted.kind, problems), wanted.options.answers)
+        if origin is not None and origin.replaced:
+            made, done = _empty_draft(wanted, origin), "edited the draft of the campaign"
+            _delete_replaced(made, named, files.images)
+        else:
+            made, done = _insert_campaign(wanted), "created the campaign"
+            if user is not None:
+                made.organizers.add(user)
+        _insert_texts(made, wanted)
+        same: dict[str, int] = {}
+        if files.images is not None:
+            read = files.images.select(named, earlier)
+            if origin is not None and not origin.replaced:
+                copy_images(origin.campaign, made, named.keys() - set(read))
+            built = build_images(made, read, files.images.read, stored, wanted.sources)
+            Image.objects.bulk_create(built.rows)
+            problems, same = [*problems, *built.problems], built.same
         _raise_problems(wanted, problems)
-        record(user, made.challenge, f"created the campaign {made.slug} with {number} items")
+        number = add_items(made, parse_items(rows, wanted.kind, []), wanted.options.answers, same)
+        record(user, made.challenge, f"{done} {made.slug} with {number} items")
         yield made
+
+
+def _empty_draft(wanted: CampaignDefinition, origin: CampaignOrigin) -> Campaign:
+    """Delete the items and texts of a draft, and change its row; its images are kept."""
+    with held(origin.campaign) as draft:
+        check_unused(draft, "edited")
+        if compute_version(draft) != origin.replaced:
+            raise ConflictError("the draft has changed since you began to edit it: edit it again")
+        if wanted.slug != draft.slug:
+            raise CampaignError(f"campaign.slug must be {draft.slug!r}, as before (got {wanted.slug!r})")
+        delete_items(draft)
+        draft.texts.all().delete()
+        challenge = _get_challenge(wanted)
+        draft.title, draft.kind, draft.challenge = wanted.title, wanted.kind.name, challenge
+        draft.settings, draft.systems = wanted.options.model_dump(), _check_systems(wanted, challenge)
+        draft.save()
+    return draft
+
+
+def _delete_replaced(draft: Campaign, named: Collection[str], files: ImageFiles | None) -> None:
+    """Delete the images of a draft that its new items do not name, or that new files replace."""
+    uploaded = set() if files is None else set(files.names)
+    deleted = []
+    for image in draft.images.all():
+        is_replaced = (
+            files is not None
+            and image.name in uploaded
+            and hashlib.sha256(files.read(image.name)).hexdigest() != image.digest
+        )
+        if is_replaced or image.name not in named:
+            deleted.append(image.pk)
+    delete_images(draft.images.filter(pk__in=deleted))
 
 
 def _raise_problems(wanted: CampaignDefinition, problems: Sequence[str]) -> None:
@@ -273,14 +291,10 @@ def _raise_problems(wanted: CampaignDefinition, problems: Sequence[str]) -> None
 
 
 def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
-    challenge = None
-    if wanted.challenge is not None:
-        challenge = Challenge.objects.filter(slug=wanted.challenge).first()
-        if challenge is None:
-            raise CampaignError(f"campaign.challenge: unknown challenge {wanted.challenge!r}")
+    challenge = _get_challenge(wanted)
     try:
         with transaction.atomic():
-            made = Campaign.objects.create(
+            return Campaign.objects.create(
                 slug=wanted.slug,
                 title=wanted.title,
                 kind=wanted.kind.name,
@@ -290,6 +304,9 @@ def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
             )
     except IntegrityError:
         raise CampaignError(f"campaign.slug must be new on this server ({wanted.slug!r} is taken)") from None
+
+
+def _insert_texts(made: Campaign, wanted: CampaignDefinition) -> None:
     TextVersion.objects.create(
         campaign=made,
         number=1,
@@ -297,7 +314,15 @@ def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
         consent=wanted.consent,
         rules=wanted.rules,
     )
-    return made
+
+
+def _get_challenge(wanted: CampaignDefinition) -> Challenge | None:
+    if wanted.challenge is None:
+        return None
+    found = Challenge.objects.filter(slug=wanted.challenge).first()
+    if found is None:
+        raise CampaignError(f"campaign.challenge: unknown challenge {wanted.challenge!r}")
+    return found
 
 
 def _check_systems(wanted: CampaignDefinition, challenge: Challenge | None) -> dict[str, str]:
@@ -314,78 +339,3 @@ def _check_systems(wanted: CampaignDefinition, challenge: Challenge | None) -> d
                 f"systems.{system} must be a submission to the campaign's challenge (got {submission!r})"
             )
     return wanted.systems
-
-
-def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int) -> int:
-    """Add items with their slots, and return the number of items.
-
-    Raises:
-        CampaignError: An item's image is missing, or the training has too few or too many items.
-    """
-    rng = make_python_random(campaign.settings["seed"])
-    groups: dict[str, int] = {}
-    images = dict(campaign.images.values_list("name", "pk"))
-    number = 0
-    found = iter(items)
-    while rows := [_build_item(campaign, item, images, groups, answers) for item in islice(found, _AT_ONCE)]:
-        for row in rows:
-            row.rank = rng.getrandbits(31)
-        Item.objects.bulk_create(rows)
-        number += len(rows)
-    _check_training(campaign)
-    _add_slots(campaign, answers)
-    return number
-
-
-def _check_training(campaign: Campaign) -> None:
-    wanted, found = campaign.settings["training_items"], graded_items(campaign).count()
-    if 0 < found < wanted:
-        raise CampaignError(f"the training must have at least {wanted} items per attempt (got {found})")
-    practiced = campaign.items.filter(is_training=True).count() - found
-    if practiced > MOST_PRACTICED:
-        raise CampaignError(
-            f"the training must have at most {MOST_PRACTICED} practice items (got {practiced})"
-        )
-
-
-def _add_slots(campaign: Campaign, answers: int) -> None:
-    # The database itself creates up to half a million rows in seconds.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "WITH RECURSIVE numbers(number) AS"
-            " (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < %s)"
-            " INSERT INTO annotation_slot (item_id, number, trusted_only, closed)"
-            " SELECT item.id, numbers.number, FALSE, FALSE FROM annotation_item item CROSS JOIN numbers"
-            " WHERE item.campaign_id = %s AND NOT item.is_check ORDER BY item.id, numbers.number",
-            [answers, campaign.pk],
-        )
-
-
-def _build_item(
-    campaign: Campaign, item: ItemDefinition, images: dict[str, int], groups: dict[str, int], answers: int
-) -> Item:
-    if item.image and item.image not in images:
-        raise CampaignError(f"{item.key}: the campaign has no image {item.image!r}")
-    compared = {"first_by", "second_by"} <= item.payload.keys()
-    if campaign.settings["next_pairs"] and not item.expected and not compared:
-        raise CampaignError(f"{item.key}: 'first_by' and 'second_by' are required with 'next_pairs'")
-    # The first side of a group is random: otherwise, in groups of one item, workers who get the same slot of
-    # each item would see the same side.
-    first = draw_number(campaign.settings["seed"], item.group or item.key, "side") % 2
-    place = groups[item.group] = groups.get(item.group, first - 1) + 1
-    return Item(
-        campaign=campaign,
-        key=item.key,
-        group=item.group,
-        category=item.category,
-        image_id=images.get(item.image),
-        payload=item.payload,
-        is_check=bool(item.expected),
-        is_training=item.training,
-        is_quiz=item.is_quiz,
-        explanation=item.explanation,
-        expected=item.expected,
-        rank=0,
-        mirrors_odd=place % 2 == 1,
-        free=0 if item.expected else answers,
-    )

@@ -94,6 +94,12 @@ class NewCampaign:
         options: Settings.
         rules: Levels of caption rules that differ from the defaults.
         columns: Columns that the organizer assigned.
+        words: Word lists of the caption rules.
+        origin: Name of the campaign that is copied, replaced or extended; empty for none.
+        replaced: Version of the draft that is replaced; empty for none.
+        extends: Whether the items are added to the campaign `origin`.
+        systems: Ids of the judged submissions, by the names of their systems in the items.
+        judged: The challenge of these submissions.
     """
 
     text: str
@@ -103,6 +109,12 @@ class NewCampaign:
     options: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
     columns: dict[str, Any] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    replaced: str = ""
+    extends: bool = False
+    systems: dict[str, str] = field(default_factory=dict)
+    judged: str = ""
 
     def list_columns(self, task: TaskType, uploads: Uploads) -> dict[str, Any]:
         """Return the column of each part: assigned by the organizer, or recognized by its name.
@@ -134,8 +146,9 @@ class NewCampaign:
             items=uploads.table if uploads.table_name else None,
             items_name=f"items{ending if ending in ENDINGS else '.jsonl'}",
             columns=self.list_columns(task, uploads),
-            rules=self.rules,
+            rules={**self.words, **self.rules},
             pictures=uploads.images if task.needs_image else None,
+            systems=self.systems if self.about["challenge"] == self.judged else None,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -79,7 +79,7 @@ class CampaignDefinition:
         instructions: Instructions for workers, in Markdown.
         consent: Consent text for workers, in Markdown.
         options: Settings of the campaign.
-        rules: The levels of caption rules that differ from their defaults, and the word lists.
+        rules: Levels of caption rules that differ from their defaults, and word lists.
         items: Name of the file of items; None if each image is an item.
         columns: The column of each part of an item, if the file's own names are not recognized.
         quiz: Lines of additional items, from the quiz that the definition names.
@@ -117,8 +117,7 @@ class ItemDefinition:
         expected: Answer that passes, if the item is a check; else empty.
         training: Whether the item is a training item.
         explanation: Explanation of the expected answer, for training items.
-        is_quiz: Whether the item is a quiz question about the caption rules, in the training of a writing
-            campaign.
+        is_quiz: Whether the item is a quiz question about the caption rules.
     """
 
     key: str
@@ -214,7 +213,7 @@ def _check_parts(name: str, content: Mapping[str, Any]) -> None:
 
 
 def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
-    """Parse the file of a panel, and read the key set that it names.
+    """Parse the file of a panel, and read its key set.
 
     Raises:
         CampaignError: The file is not TOML, or the key set is not JSON.
@@ -312,15 +311,18 @@ def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[It
         raise CampaignError(f"{name}: the file contains no items")
 
 
-def parse_items(rows: Iterable[Row], task: TaskType, problems: list[str]) -> Iterator[ItemDefinition]:
+def parse_items(
+    rows: Iterable[Row], task: TaskType, problems: list[str], taken: Collection[str] = ()
+) -> Iterator[ItemDefinition]:
     """Parse items, and yield the valid ones.
 
     Args:
-        rows: The place and the content of each item; the content of an invalid row is its problem.
+        rows: The place and the content of each item, or the problem of an invalid row.
         task: Task type of the items.
         problems: Receives the problems of the other rows, with their places.
+        taken: Keys of earlier items.
     """
-    known: dict[str, str] = {}
+    known = dict.fromkeys(taken, "in the campaign")
     for place, row in rows:
         try:
             item = _parse_item(row, task)
@@ -354,6 +356,7 @@ def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
     except CampaignError as error:
         raise CampaignError(f"{key}: {error}") from None
     training = _parse_training(key, raw, task)
+    category = _parse_short_text("category", raw["category"], LONGEST_CATEGORY) if "category" in raw else ""
     return ItemDefinition(
         training=training,
         is_quiz=is_quiz,
@@ -361,9 +364,7 @@ def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
         key=key,
         image=image,
         group=_parse_short_text("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
-        category=_parse_short_text("category", raw["category"], LONGEST_CATEGORY)
-        if "category" in raw
-        else "",
+        category=category,
         payload=payload,
         expected=_parse_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
     )

@@ -41,7 +41,7 @@ def build_campaign_files(
     items: bytes | None,
     items_name: str = "items.jsonl",
     columns: Mapping[str, Any] | None = None,
-    rules: Mapping[str, str] | None = None,
+    rules: Mapping[str, Any] | None = None,
     pictures: Mapping[str, bytes] | None = None,
     systems: Mapping[str, str] | None = None,
 ) -> dict[str, bytes]:
@@ -54,7 +54,7 @@ def build_campaign_files(
         items: The file of items; None if each image is an item.
         items_name: Name of this file.
         columns: The columns of its parts, if they are mapped.
-        rules: The level of each caption rule that differs from its default.
+        rules: The level of each caption rule that differs from its default, and the word lists.
         pictures: The images by name; None if items have none.
         systems: Ids of the judged submissions, by the names of their systems in the items.
     """

@@ -6,7 +6,8 @@ Stored files are named by the hash of the content.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from django.core.files.base import ContentFile
@@ -20,7 +21,16 @@ from capeval_server.core.pictures import PictureError, encode_picture, load_pict
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture", "render_picture"]
+__all__ = [
+    "LARGE",
+    "MOST_BYTES",
+    "SMALL",
+    "BuiltImages",
+    "build_images",
+    "check_picture",
+    "copy_images",
+    "render_picture",
+]
 
 # Longest sides of the two sizes in pixels, and the limit of a file in bytes.
 SMALL, LARGE = 480, 1600
@@ -28,14 +38,30 @@ MOST_BYTES = 20_000_000
 _FOLDER = "annotation"
 
 
-def add_images(
+@dataclass(frozen=True, kw_only=True)
+class BuiltImages:
+    """New images of a campaign, whose files are stored, but not their rows.
+
+    Attributes:
+        rows: The rows of the new images.
+        same: Earlier images of the campaign, by the names of files with the same content.
+        problems: A problem for each file that is missing, is not an accepted image, is the same as another
+            one, has the name of a different image of the campaign, or has a too long address or license.
+    """
+
+    rows: list[Image] = field(default_factory=list)
+    same: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def build_images(
     campaign: Campaign,
     names: Iterable[str],
     read: Callable[[str], bytes],
     stored: list[str],
     sources: Mapping[str, ImageInfo],
-) -> list[str]:
-    """Add the images of a campaign, and return the problems of images that are not accepted.
+) -> BuiltImages:
+    """Validate and store the files of new images of a campaign.
 
     Args:
         campaign: The campaign.
@@ -44,30 +70,45 @@ def add_images(
         stored: Receives the names of the files that are stored.
         sources: The addresses and licenses of images, by name; others are unknown.
 
-    Returns:
-        A problem for each file that is missing, is not an accepted image, or is the same as another; or whose
-        address or license is too long.
-
     Raises:
         OSError: A file can't be read or stored.
     """
+    earlier = {row.digest: row for row in campaign.images.all()}
+    taken = {row.name for row in earlier.values()}
     known: dict[str, str] = {}
-    rows: list[Image] = []
-    problems: list[str] = []
+    found = BuiltImages()
     for name in names:
         try:
             content = read(name)
             row = _build_row(campaign, name, hashlib.sha256(content).hexdigest(), sources.get(name))
+            if row.digest in earlier:
+                found.same[name] = earlier[row.digest].pk
+                continue
             _reject_same(known, row)
+            _reject_taken(taken, name)
             picture = _load_picture(name, content)
         except CampaignError as error:
-            problems.append(str(error))
+            found.problems.append(str(error))
             continue
         row.width, row.height = picture.width, picture.height
         row.small, row.large = (_store(row.digest, size, picture, stored) for size in (SMALL, LARGE))
-        rows.append(row)
+        found.rows.append(row)
+    return found
+
+
+def copy_images(source: Campaign, campaign: Campaign, names: Collection[str]) -> None:
+    """Copy the images of a campaign with some names to another campaign, which shares their files.
+
+    Raises:
+        CampaignError: The other campaign no longer exists.
+    """
+    # The lock keeps the campaign, and so its files, until the copies are committed.
+    if not Campaign.objects.select_for_update(no_key=True).filter(pk=source.pk).exists():
+        raise CampaignError(f"the campaign {source.slug}, whose images are copied, no longer exists")
+    rows = [row for row in source.images.order_by("pk") if row.name in names]
+    for row in rows:
+        row.pk, row.campaign = None, campaign
     Image.objects.bulk_create(rows)
-    return problems
 
 
 def _reject_same(known: dict[str, str], row: Image) -> None:
@@ -75,6 +116,12 @@ def _reject_same(known: dict[str, str], row: Image) -> None:
     if row.digest in known:
         raise CampaignError(f"{row.name}: the image is the same as {known[row.digest]}")
     known[row.digest] = row.name
+
+
+def _reject_taken(taken: Collection[str], name: str) -> None:
+    """Reject an image with the name of a different image of the campaign."""
+    if name in taken:
+        raise CampaignError(f"{name}: the campaign has a different image with this name; rename the file")
 
 
 def _build_row(campaign: Campaign, name: str, digest: str, about: ImageInfo | None) -> Image:
@@ -86,11 +133,11 @@ def _get_source(name: str, about: ImageInfo | None) -> dict[str, str]:
     if about is None:
         return {}
     found = {"source": about.url, "license": about.license or about.license_url, "author": about.author}
-    for field, text in found.items():
-        longest: int | None = getattr(Image._meta.get_field(field), "max_length", None)
+    for part, text in found.items():
+        longest: int | None = getattr(Image._meta.get_field(part), "max_length", None)
         if longest is not None and len(text) > longest:
             raise CampaignError(
-                f"{name}: its {field} must have at most {longest} characters (got {len(text):,})"
+                f"{name}: its {part} must have at most {longest} characters (got {len(text):,})"
             )
     return found
 

@@ -36,9 +36,15 @@ __all__ = [
 
 @contextmanager
 def held(campaign: Campaign) -> Iterator[Campaign]:
-    """Lock a campaign and yield its current row; no worker's request runs meanwhile."""
+    """Lock a campaign and yield its current row; no worker's request runs meanwhile.
+
+    Raises:
+        NotFoundError: The campaign was deleted.
+    """
     with transaction.atomic():
-        found = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        found = Campaign.objects.select_for_update(no_key=True).filter(pk=campaign.pk).first()
+        if found is None:
+            raise NotFoundError
         list(
             Participation.objects.select_for_update(no_key=True)
             .filter(campaign=campaign)

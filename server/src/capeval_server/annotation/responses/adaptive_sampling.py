@@ -7,7 +7,7 @@ determine it, so it can be replayed from the answers, which never change, and ve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -98,7 +98,8 @@ def choose_items(campaign: Campaign) -> NextPairs | None:
         return None
     options = get_options(campaign)
     before = campaign.next_pairs.order_by("number").last()
-    systems, pairs = _list_compared(campaign) if before is None else _get_pairs(before)
+    names = _list_compared(campaign) if before is None else {*_name_pairs(*_get_pairs(before)), *left}
+    systems, pairs = _number_pairs(names)
     number = 1 if before is None else before.number + 1
     last, left_out = _read_exclusions(campaign)
     tally = _Tally(campaign, systems, left_out)
@@ -116,7 +117,7 @@ def choose_items(campaign: Campaign) -> NextPairs | None:
     lock_items(keys)
     Item.objects.filter(pk__in=keys).update(up_next=True)
     columns = zip(pairs, going_on, shares.tolist(), numbers, chosen, strict=True)
-    names = ("systems", "going_on", "share", "number", "items")
+    parts = ("systems", "going_on", "share", "number", "items")
     return NextPairs.objects.create(
         campaign=campaign,
         number=number,
@@ -126,7 +127,7 @@ def choose_items(campaign: Campaign) -> NextPairs | None:
         left_out=left_out,
         systems=systems,
         wins=tally.wins,
-        pairs=[dict(zip(names, column, strict=True)) for column in columns],
+        pairs=[dict(zip(parts, column, strict=True)) for column in columns],
     )
 
 
@@ -147,17 +148,21 @@ def _group_free_items(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
     return found
 
 
-def _list_compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the systems of a campaign, and the compared pairs by system numbers."""
+def _list_compared(campaign: Campaign) -> set[tuple[str, str]]:
+    """Return the compared pairs of systems of a campaign."""
     rows = _list_items(campaign).order_by().values_list(*_COMPARED).distinct()
-    names = {_sort_names(one, other) for one, other in rows}
+    return {_sort_names(one, other) for one, other in rows}
+
+
+def _number_pairs(names: Collection[tuple[str, str]]) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the systems of pairs, and the pairs by system numbers."""
     systems = sorted({name for pair in names for name in pair})
     place = {name: number for number, name in enumerate(systems)}
     return systems, [(place[one], place[other]) for one, other in sorted(names)]
 
 
 def _get_pairs(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the systems and pairs of an earlier choice, which items never change."""
+    """Return the systems and pairs of an earlier choice. Items that were added since may have others."""
     return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
 
 

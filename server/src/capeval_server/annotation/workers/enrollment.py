@@ -75,6 +75,7 @@ def invite_to_all(user: User | None, campaigns: Sequence[Campaign], number: int)
 
     Raises:
         CampaignError: The number is less than 1 or more than `MOST_INVITES`.
+        NotFoundError: A campaign was deleted.
     """
     if not 1 <= number <= MOST_INVITES:
         raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
@@ -82,7 +83,8 @@ def invite_to_all(user: User | None, campaigns: Sequence[Campaign], number: int)
     with transaction.atomic():
         # The lock keeps new workers out while another transaction has locked the whole campaign.
         rows = Campaign.objects.filter(pk__in=[campaign.pk for campaign in campaigns]).order_by("pk")
-        list(rows.select_for_update(no_key=True))
+        if len(rows.select_for_update(no_key=True)) != len(campaigns):
+            raise NotFoundError
         workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
         for campaign in campaigns:
             Participation.objects.bulk_create(

@@ -153,11 +153,22 @@ class NewCampaignForm(_UploadsForm, _OptionsForm):
     field_order = ("title", "items", "pictures", "challenge")
 
     def __init__(
-        self, user: User, task: TaskType, *arguments: Any, kept: Uploads | None = None, **options: Any
+        self,
+        user: User,
+        task: TaskType,
+        *arguments: Any,
+        kept: Uploads | None = None,
+        draft: NewCampaign | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(CampaignOptions.described(task), *arguments, **options)
         self._kind = task.name
         self._require_files(task, kept or Uploads())
+        if draft is not None and draft.origin and "pictures" in self.fields:
+            self.fields["pictures"].required = False
+        if draft is not None and draft.replaced:
+            self.fields["slug"].disabled = True
+            self.fields["slug"].help_text = "Cannot be changed."
         challenges = list_organized_challenges(user).order_by("title").values_list("slug", "title")
         none = [("", "None")] if may_create_challenges(user) else []
         self.fields["challenge"].required = not none

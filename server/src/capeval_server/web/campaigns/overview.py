@@ -13,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.additions import EXTENDABLE
+from capeval_server.annotation.campaigns.deletion import find_obstacle
 from capeval_server.annotation.campaigns.progress import (
     ItemFilter,
     classes_of,
@@ -34,6 +36,7 @@ from capeval_server.jobs.leases import database_time
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import AnswersForm, QualityForm, ReasonForm
 from capeval_server.web.campaigns.presenters import ACTIONS, options_in_words, pace_in_words
+from capeval_server.web.campaigns.previews import can_create
 from capeval_server.web.hosting.common import add_success_message, form_status, paginate
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
@@ -68,6 +71,8 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
             if before == campaign.state
         ],
         "trial": trial.count(),
+        "is_unused": not find_obstacle(campaign),
+        "can_copy": can_create(request),
         "options": options_in_words(task, options),
         "needs_trust": options.reopened_for == "trusted",
         "next": get_latest_choice(campaign),
@@ -177,6 +182,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     which: ItemFilter | Literal[""] = next((name for name in _FILTERS if name == asked), "")
     rows = filter_items(campaign, which).select_related("image").prefetch_related("reports")
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
+    context["can_extend"] = campaign.state in EXTENDABLE
     context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
     return show(request, campaign, "items", tab="items", **context)
 
