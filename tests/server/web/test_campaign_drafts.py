@@ -11,15 +11,19 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from PIL import Image as Picture
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import make_from_files
+from capeval_server.annotation.campaigns.deletion import delete_draft
+from capeval_server.annotation.campaigns.images import build_images, insert_images
 from capeval_server.annotation.models import Campaign, Image, Participation, Worker
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.workers.enrollment import invite
 from capeval_server.audit.models import Action
+from capeval_server.core.errors import ConflictError
 from tests.server.campaigns import join
 from tests.server.kit import Someone, zipped
 from tests.server.pages import check_page
@@ -326,3 +330,23 @@ def test_other_users_find_none_of_the_pages(campaign: Campaign) -> None:
     for page in ("delete/", "copy/", "edit/", "items/add/", "items/add/apply/"):
         assert other.client.post(f"/campaigns/{campaign.slug}/{page}").status_code == 404
     assert campaign.items.count() == 6
+
+
+def test_files_are_kept_for_campaigns_that_are_created_meanwhile(
+    campaign: Campaign, django_capture_on_commit_callbacks: Any
+) -> None:
+    stored: list[str] = []
+    other = Campaign.objects.create(slug="other", title="Other", kind="write", settings={})
+    # A second campaign has found the files of the first one, but has no rows yet.
+    built = build_images(other, IMAGES, IMAGES.__getitem__, stored, {})
+    assert (len(built.rows), stored) == (len(IMAGES), [])
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_draft(None, campaign)
+    with pytest.raises(ConflictError, match="deleted at the same time"):
+        insert_images(built.rows, stored)
+    # A file without a row belongs to a deletion that goes on, or to a campaign that is not stored yet.
+    name = built.rows[0].small
+    default_storage.save(name, ContentFile(b"old"))
+    again = build_images(other, IMAGES, IMAGES.__getitem__, stored, {})
+    assert again.rows[0].small != name
+    assert {row.small for row in again.rows} | {row.large for row in again.rows} == set(stored)

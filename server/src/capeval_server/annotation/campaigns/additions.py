@@ -12,14 +12,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
 
 from capeval_server.annotation.campaigns.definition import parse_items
-from capeval_server.annotation.campaigns.images import BuiltImages, build_images
+from capeval_server.annotation.campaigns.images import BuiltImages, build_images, insert_images
 from capeval_server.annotation.campaigns.item_files import ItemFiles, list_rows
 from capeval_server.annotation.campaigns.item_tables import Row
 from capeval_server.annotation.campaigns.items import ItemSummary, add_items, summarize_items
 from capeval_server.annotation.core.locks import held, lock_voted
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.core.slots import update_slots
-from capeval_server.annotation.models import Campaign, Image, Item
+from capeval_server.annotation.models import Campaign, Item
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, CampaignFilesError, ConflictError
@@ -100,7 +100,8 @@ def _extend(user: User | None, campaign: Campaign, files: ItemFiles) -> Iterator
         built = _build_images(campaign, files, rows, stored)
         with held(campaign) as now:
             _check_state(now)
-            added = _insert(now, files, rows, built)
+            _insert_images(now, built, stored)
+            added = _insert_items(now, files, rows, built)
             number = added.items + added.checks + added.training
             record(user, now.challenge, f"added {number} items to the campaign {now.slug}")
             yield added
@@ -140,15 +141,21 @@ def _raise_problems(files: ItemFiles, problems: list[str]) -> None:
         raise CampaignFilesError(files.table_name or "", problems)
 
 
-def _insert(campaign: Campaign, files: ItemFiles, rows: list[Row], built: BuiltImages) -> AdditionPreview:
-    """Insert the rows of images, items and slots. The caller holds the campaign."""
+def _insert_images(campaign: Campaign, built: BuiltImages, stored: list[str]) -> None:
+    """Insert the rows of images. The caller holds the campaign."""
     try:
         with transaction.atomic():
-            Image.objects.bulk_create(built.rows)
+            insert_images(built.rows, stored)
     except IntegrityError:
         raise ConflictError(_CHANGED) from None
     if campaign.images.filter(pk__in=set(built.same.values())).count() < len(set(built.same.values())):
         raise ConflictError(_CHANGED)
+
+
+def _insert_items(
+    campaign: Campaign, files: ItemFiles, rows: list[Row], built: BuiltImages
+) -> AdditionPreview:
+    """Insert the rows of items and slots. The caller holds the campaign."""
     before = campaign.items.aggregate(last=Max("pk"))["last"] or 0
     problems: list[str] = []
     items = list(parse_items(rows, task_named(campaign.kind), problems, _list_keys(campaign)))

@@ -18,7 +18,7 @@ from capeval_server.annotation.campaigns.definition import (
     read_definition,
 )
 from capeval_server.annotation.campaigns.deletion import check_unused, delete_images, delete_items
-from capeval_server.annotation.campaigns.images import build_images, copy_images
+from capeval_server.annotation.campaigns.images import build_images, copy_images, insert_images
 from capeval_server.annotation.campaigns.item_files import (
     ImageFiles,
     ItemFiles,
@@ -29,7 +29,7 @@ from capeval_server.annotation.campaigns.item_files import (
 from capeval_server.annotation.campaigns.item_tables import read_json_lines
 from capeval_server.annotation.campaigns.items import ItemSummary, add_items, summarize_items
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.models import Campaign, Image, TextVersion
+from capeval_server.annotation.models import Campaign, TextVersion
 from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
@@ -245,7 +245,7 @@ def _create_campaign(
             if origin is not None and not origin.replaced:
                 copy_images(origin.campaign, made, named.keys() - set(read))
             built = build_images(made, read, files.images.read, stored, wanted.sources)
-            Image.objects.bulk_create(built.rows)
+            insert_images(built.rows, stored)
             problems, same = [*problems, *built.problems], built.same
         _raise_problems(wanted, problems)
         number = add_items(made, parse_items(rows, wanted.kind, []), wanted.options.answers, same)

@@ -35,8 +35,8 @@ __all__ = [
     "find_obstacle",
 ]
 
-# Number of files in a query: SQLite limits the number of parameters.
-_FILES_AT_ONCE = 400
+# Number of rows in a query: SQLite limits the number of parameters.
+_ROWS_AT_ONCE = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,18 +130,19 @@ def _delete_all(rows: QuerySet[Slot] | QuerySet[Item]) -> None:
 
 def delete_images(images: QuerySet[Image]) -> None:
     """Delete images of a campaign without items, and their files after the commit."""
-    files = sorted({file for pair in images.values_list("small", "large") for file in pair})
+    rows = list(images.order_by("pk"))
     images.delete()
     # A file that can't be deleted is only logged: the images are already deleted.
-    transaction.on_commit(partial(_delete_files, files), robust=True)
+    transaction.on_commit(partial(_delete_files, rows), robust=True)
 
 
-def _delete_files(files: Sequence[str]) -> None:
-    """Delete files of images that no campaign has any more."""
-    for start in range(0, len(files), _FILES_AT_ONCE):
-        some = files[start : start + _FILES_AT_ONCE]
-        rows = Image.objects.filter(Q(small__in=some) | Q(large__in=some)).values_list("small", "large")
-        used = {file for pair in rows for file in pair}
-        for file in some:
-            if file not in used:
-                default_storage.delete(file)
+def _delete_files(rows: Sequence[Image]) -> None:
+    """Delete the files of deleted images that no other campaign has. New images lock the rows of others."""
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[start : start + _ROWS_AT_ONCE]
+        others = Image.objects.filter(digest__in=[row.digest for row in some])
+        used = set(others.values_list("small", flat=True))
+        for row in some:
+            if row.small not in used:
+                default_storage.delete(row.small)
+                default_storage.delete(row.large)

@@ -6,7 +6,7 @@ Stored files are named by the hash of the content.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 
 from capeval.formats.images import ImageInfo
 from capeval_server.annotation.models import Campaign, Image
-from capeval_server.core.errors import CampaignError
+from capeval_server.core.errors import CampaignError, ConflictError
 from capeval_server.core.pictures import PictureError, encode_picture, load_picture, place_on_white
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "build_images",
     "check_picture",
     "copy_images",
+    "insert_images",
     "render_picture",
 ]
 
@@ -36,6 +37,8 @@ __all__ = [
 SMALL, LARGE = 480, 1600
 MOST_BYTES = 20_000_000
 _FOLDER = "annotation"
+# Number of rows in a query: SQLite limits the number of parameters.
+_ROWS_AT_ONCE = 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +94,30 @@ def build_images(
             found.problems.append(str(error))
             continue
         row.width, row.height = picture.width, picture.height
-        row.small, row.large = (_store(row.digest, size, picture, stored) for size in (SMALL, LARGE))
+        _store(row, picture, stored)
         found.rows.append(row)
     return found
+
+
+def insert_images(rows: Sequence[Image], stored: Collection[str]) -> None:
+    """Insert the rows of new images, within a transaction.
+
+    Args:
+        rows: The rows.
+        stored: The names of the files that were stored for them. Other files belong to other campaigns too.
+
+    Raises:
+        ConflictError: The last other campaign with such a file was deleted at the same time.
+    """
+    new = set(stored)
+    shared = [row for row in rows if row.small not in new]
+    for start in range(0, len(shared), _ROWS_AT_ONCE):
+        some = {row.digest: row.small for row in shared[start : start + _ROWS_AT_ONCE]}
+        # The lock keeps the rows, and so their files, until the new rows are committed.
+        others = Image.objects.select_for_update(no_key=True).filter(digest__in=some).order_by("pk")
+        if not some.items() <= set(others.values_list("digest", "small")):
+            raise ConflictError("images of the campaign were deleted at the same time: try again")
+    Image.objects.bulk_create(rows)
 
 
 def copy_images(source: Campaign, campaign: Campaign, names: Collection[str]) -> None:
@@ -174,10 +198,14 @@ def _load_picture(name: str, content: bytes) -> Picture:
         raise CampaignError(f"{name}: an image {error}") from None
 
 
-def _store(digest: str, size: int, picture: Picture, stored: list[str]) -> str:
-    """Store an image in one size. Equal images of all campaigns share a file."""
-    name = f"{_FOLDER}/{digest}-{size}.jpg"
-    if default_storage.exists(name):
-        return name
-    stored.append(name)
-    return default_storage.save(name, ContentFile(encode_picture(picture, "JPEG", size)))
+def _store(row: Image, picture: Picture, stored: list[str]) -> None:
+    """Store an image in both sizes. Equal images of all campaigns share the files."""
+    same = Image.objects.filter(digest=row.digest).order_by("pk").first()
+    if same is not None:
+        row.small, row.large = same.small, same.large
+        return
+    for name, size in (("small", SMALL), ("large", LARGE)):
+        content = ContentFile(encode_picture(picture, "JPEG", size))
+        file = default_storage.save(f"{_FOLDER}/{row.digest}-{size}.jpg", content)
+        stored.append(file)
+        setattr(row, name, file)

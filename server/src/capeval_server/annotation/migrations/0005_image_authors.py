@@ -1,4 +1,4 @@
-"""The authors of images, whom some licenses require to be named."""
+"""The authors of images, whom some licenses require to be named; equal images of all campaigns."""
 
 from django.db import migrations, models
 
@@ -14,5 +14,9 @@ class Migration(migrations.Migration):
             name="author",
             field=models.CharField(blank=True, default="", max_length=200),
             preserve_default=False,
+        ),
+        migrations.AddIndex(
+            model_name="image",
+            index=models.Index(fields=["digest"], name="image_of_all_campaigns"),
         ),
     ]
