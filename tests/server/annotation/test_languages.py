@@ -48,9 +48,9 @@ def test_a_campaign_in_german_from_the_link_to_the_end() -> None:
     assert refused.json() == {"detail": "der Satz darf nicht leer sein"}
     stored = client.post(place, {"caption": "Ein Hund läuft."}, follow=True).content.decode()
     assert "Ihre Antwort ist gespeichert." in stored
-    assert "Sie haben 1 Eintrag beantwortet. Vielen Dank." in stored
+    assert "Sie haben 1 Aufgabe beantwortet. Vielen Dank." in stored
     assert "Schreibregeln" in see(client, campaign, "rules/")
-    assert "Zustimmung widerrufen" in see(client, campaign, "leave/")
+    assert "Teilnahme widerrufen" in see(client, campaign, "leave/")
 
 
 def test_organizers_read_english() -> None:
