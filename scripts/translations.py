@@ -188,9 +188,8 @@ def main(languages: list[str]) -> int:
         update(path, sources)
         problems = list(list_problems(read_catalog(path), sources))
         found = found or bool(problems)
-        print(f"{path.relative_to(LOCALES)}: {len(sources)} messages, {len(problems)} problems")
-        for problem in problems[:_SHOWN]:
-            print(f"  {problem}")
+        lines = [f"{path.relative_to(LOCALES)}: {len(sources)} messages, {len(problems)} problems"]
+        print(*lines, *problems[:_SHOWN], sep="\n  ")  # noqa: T201
     return 1 if found else 0
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from scripts.translations import Translation, compile_catalog, extract_messages
+from babel.messages.catalog import Catalog
+
+from scripts.translations import Translation, compile_catalog
 from tests.server.pages import VOID
 
 __all__ = ["LANGUAGE", "find_untranslated", "find_untranslated_text", "pseudo", "write_pseudo_locale"]
@@ -39,10 +41,15 @@ def pseudo(text: str) -> str:
     return text.replace(inner, f"⟦{''.join(parts)} {longer}⟧")
 
 
-def write_pseudo_locale(folder: Path) -> None:
-    """Write the compiled catalog of the pseudo-locale."""
+def write_pseudo_locale(folder: Path, sources: Catalog) -> None:
+    """Write the compiled catalog of the pseudo-locale.
+
+    Args:
+        folder: The folder of the catalogs.
+        sources: The messages of the sources.
+    """
     catalog = Translation(locale="ar")
-    for message in extract_messages():
+    for message in sources:
         if not message.id:
             continue
         texts = message.id if isinstance(message.id, tuple) else (message.id,)

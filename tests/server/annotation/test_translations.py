@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Catalog
 from django.test import Client, override_settings
+from django.utils import translation
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import make_campaign
@@ -20,9 +20,10 @@ from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Participation, Session
 from capeval_server.annotation.responses.content_warnings import set_warning
 from capeval_server.annotation.task_types import TASKS
-from capeval_server.annotation.text_rules.rules import RULES, check_captions
+from capeval_server.annotation.text_rules.rules import check_captions
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers.panels import set_panel
+from capeval_server.web.worker.script_texts import list_script_texts
 from scripts.goldens.campaigns import TRAINED, answer_to, campaign_files
 from scripts.translations import LOCALES, compile_catalog, extract_messages, list_problems, read_catalog
 from tests.server.pages import check_page
@@ -84,12 +85,13 @@ def test_problems_of_catalogs(sources: Catalog) -> None:
 
 
 def test_scripts_contain_no_texts() -> None:
-    for name in ("annotate.js", "outbox.js", "words.js"):
+    found: list[str] = []
+    for name in ("annotate.js", "outbox.js"):
         source = re.sub(r"^\s*//.*$|/\*.*?\*/", "", (STATIC / name).read_text(), flags=re.MULTILINE)
         texts = re.findall(r'"([^"\n]*)"|`([^`]*)`', source)
-        assert [
-            text for pair in texts for text in pair if re.search(r"[A-Za-z]{2,}[.,:]? [a-z]{2,}", text)
-        ] == []
+        found += [text for pair in texts for text in pair if re.search(r"[A-Za-z]{2,}[.,:]? [a-z]{2,}", text)]
+    selectors = [".option kbd", "input, textarea, select, button:not(.option), a, summary"]
+    assert found == selectors
 
 
 # Pages in the pseudo-locale
@@ -105,13 +107,14 @@ class Worker:
         if not query:
             (token,) = enrollment.invite(None, campaign, 1)
             query = f"{token}/"
-        self.seen: list[str] = [self._check(self.client.get(f"{self.place}enter/{query}", follow=True))]
+        self._check(self.client.get(f"{self.place}enter/{query}", follow=True))
 
     def _check(self, answer: Any) -> str:
         page: str = answer.content.decode()
         check_page(page, answer.headers["Content-Security-Policy"])
         assert '<html lang="ar-xb" dir="rtl">' in page
-        assert find_untranslated(page) == []
+        # The code of a currency is the same in all languages.
+        assert [word for word in find_untranslated(page) if word != "EUR"] == []
         return page
 
     def see(self, path: str = "") -> str:
@@ -134,10 +137,16 @@ class Worker:
         return Participation.objects.filter(campaign=self.campaign).latest("pk")
 
 
+@pytest.fixture(scope="module")
+def locale_folder(sources: Catalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("locale")
+    write_pseudo_locale(folder, sources)
+    return folder
+
+
 @pytest.fixture
-def pseudo_locale(tmp_path: Path) -> Iterator[None]:
-    write_pseudo_locale(tmp_path / "locale")
-    with override_settings(LOCALE_PATHS=[tmp_path / "locale"]):
+def pseudo_locale(locale_folder: Path) -> Iterator[None]:
+    with override_settings(LOCALE_PATHS=[locale_folder]):
         yield
 
 
@@ -164,7 +173,7 @@ def test_pages_of_task_types_are_translated(kind: str, tmp_path: Path) -> None:
         worker.do(f"{held.lease}/answer/", **answer_to(kind, shown))
     skipped = next(worker.held)
     worker.do(f"{skipped.lease}/aside/", reason="")
-    assert "EUR" not in worker.see()
+    worker.see()
     worker.see("leave/")
     worker.do("leave/")
     worker.do("leave/", sure="yes")
@@ -233,31 +242,22 @@ def test_pages_of_panel_workers_are_translated(outcome: str, redirect: str, tmp_
     for other in Session.Outcome.values:
         Session.objects.update(outcome=other)
         worker.see()
-    refused = Worker(campaign, "?PROLIFIC_PID={}")
-    assert refused.seen
+    Worker(campaign, "?PROLIFIC_PID={}")
 
 
-# Texts in English and German
+# Texts in German
 
 
-@pytest.mark.django_db
 def test_texts_of_the_script_have_plural_forms() -> None:
-    from django.utils import translation
-
-    from capeval_server.web.worker.script_texts import list_script_texts
-
     with translation.override("de"):
         words = list_script_texts()["words"]
     assert words["forms"] == ["{number} Wörter", "{number} Wort"]
     assert (words["indexes"][1], sum(words["indexes"]), len(words["indexes"])) == (1, 1, 200)
-    json.dumps(words)
 
 
-def test_messages_of_all_rules_can_be_filled() -> None:
-    from django.utils import translation
-
+def test_messages_of_rules_are_filled_in() -> None:
     with translation.override("de"):
         (found,) = check_captions(["A man said “hello” and it will rain in Xqzw"])
-    assert found
+        (few,) = check_captions(["a dog"])
     assert all("{" not in each.message for each in found)
-    assert set(RULES)
+    assert [each.message for each in few] == ["Der Satz muss mindestens 3 Wörter haben (er hat 2)."]
