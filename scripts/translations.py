@@ -51,7 +51,7 @@ _TAG = re.compile(r"<[^>]+>")
 
 
 class Translation(Catalog):
-    """A catalog whose header contains no times, and `X-Reviewed`: whether a translator has reviewed it.
+    """A catalog with the header `X-Reviewed`, and without times in its header.
 
     Attributes:
         is_reviewed: Whether a translator has reviewed it.

@@ -1,4 +1,4 @@
-"""Pseudo-locale: a right-to-left language whose texts show that they were translated.
+"""Pseudo-locale: a right-to-left language in which translated texts can be recognized.
 
 Each message of the sources is in brackets, with accents on its letters and a third longer. Text without
 brackets was not translated.
@@ -52,11 +52,13 @@ def write_pseudo_locale(folder: Path, sources: Catalog) -> None:
     for message in sources:
         if not message.id:
             continue
-        texts = message.id if isinstance(message.id, tuple) else (message.id,)
+        texts = [message.id] if isinstance(message.id, str) else list(message.id)
         # A format is no text.
         found = [text if message.context == "date format" else pseudo(text) for text in texts]
-        string = found[0] if len(texts) == 1 else [found[1]] * catalog.num_plurals
-        catalog.add(message.id, string, context=message.context)
+        if len(texts) == 1:
+            catalog.add(texts[0], found[0], context=message.context)
+        else:
+            catalog.add(tuple(texts), found[1:] * catalog.num_plurals, context=message.context)
     path = folder / "ar_XB" / "LC_MESSAGES" / "django.mo"
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
