@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures translations wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -193,6 +193,9 @@ notebooks: $(VENV)/.native ## Execute the notebooks of the documentation and sav
 pictures: $(VENV)/.native ## Take the screenshots of the documentation, from the demo's report and server
 	@sh scripts/install_packages.sh chromium
 	$(BIN)/python scripts/pictures.py --output docs/pictures
+
+translations: $(VENV)/.dependencies ## Update and compile the translations of the worker pages (LANGUAGES=fr for a new one)
+	@PYTHONPATH=src:server/src $(BIN)/python -m scripts.translations $(LANGUAGES)
 
 # The tools that build and check releases. Zig links against the C library of manylinux2014 on every machine.
 $(VENV)/.release: $(VENV)/.dependencies

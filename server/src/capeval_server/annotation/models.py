@@ -13,6 +13,7 @@ from functools import partial
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from capeval_server.challenges.models import Challenge
 
@@ -363,14 +364,23 @@ class Session(models.Model):
     class Outcome(models.TextChoices):
         """Outcome of a session. Each has an end code of its own."""
 
-        COMPLETED = "completed", "You are done: all that was asked for is answered. Thank you."
-        NOTHING_LEFT = "nothing_left", "There is nothing left to do. Thank you."
-        RETURNED = "returned", "You have stopped. Thank you for what you did."
-        NO_CONSENT = "no_consent", "You did not agree to take part, and nothing is stored of you."
-        UNSUITABLE = "unsuitable", "This work can't be done with what you have. Thank you all the same."
-        SCREENED_OUT = "screened_out", "Thank you for the training. You get no more work in this campaign."
-        FAILED_CHECKS = "failed_checks", "You get no more work in this campaign."
-        WITHDREW = "withdrew", "You have withdrawn, and your answers are removed."
+        COMPLETED = "completed", gettext_noop("You are done: all that was asked for is answered. Thank you.")
+        NOTHING_LEFT = "nothing_left", gettext_noop("There is nothing left to do. Thank you.")
+        RETURNED = "returned", gettext_noop("You have stopped. Thank you for what you did.")
+        NO_CONSENT = (
+            "no_consent",
+            gettext_noop("You did not agree to take part, and nothing is stored of you."),
+        )
+        UNSUITABLE = (
+            "unsuitable",
+            gettext_noop("This work can't be done with what you have. Thank you all the same."),
+        )
+        SCREENED_OUT = (
+            "screened_out",
+            gettext_noop("Thank you for the training. You get no more work in this campaign."),
+        )
+        FAILED_CHECKS = "failed_checks", gettext_noop("You get no more work in this campaign.")
+        WITHDREW = "withdrew", gettext_noop("You have withdrawn, and your answers are removed.")
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="sessions")
     # The panel's ids of the study and of the session; none once the worker has withdrawn.
@@ -579,13 +589,13 @@ class Report(models.Model):
     class Reason(models.TextChoices):
         """Problem of an item."""
 
-        NOT_LOADING = "not loading", "The image doesn't load"
-        OFFENSIVE = "offensive", "It is offensive or disturbing"
-        FACE = "face", "It shows the face of somebody who should not be shown"
-        PLATE = "number plate", "It shows a number plate"
-        PERSONAL = "personal data", "It tells other private things of somebody"
-        LANGUAGE = "other language", "It is in another language"
-        OTHER = "other", "Something else"
+        NOT_LOADING = "not loading", gettext_noop("The image doesn't load")
+        OFFENSIVE = "offensive", gettext_noop("It is offensive or disturbing")
+        FACE = "face", gettext_noop("It shows the face of somebody who should not be shown")
+        PLATE = "number plate", gettext_noop("It shows a number plate")
+        PERSONAL = "personal data", gettext_noop("It tells other private things of somebody")
+        LANGUAGE = "other language", gettext_noop("It is in another language")
+        OTHER = "other", gettext_noop("Something else")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="report")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="reports")

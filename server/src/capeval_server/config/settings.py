@@ -88,6 +88,7 @@ TEMPLATES = [
             "libraries": {
                 "challenge_tabs": "capeval_server.web.tabs",
                 "organizer_tabs": "capeval_server.web.hosting.tabs",
+                "campaign_language": "capeval_server.web.worker.language",
                 "invisible": "capeval_server.web.invisible_characters",
                 "methods": "capeval_server.web.method_names",
             },
@@ -99,6 +100,8 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
+# Translations of the worker pages; all other pages are in English.
+LOCALE_PATHS = [PACKAGE / "locale"]
 
 STATIC_URL = "static/"
 # The caption pages use the scripts and styles of `capeval browse`.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext, gettext_noop
 
 from capeval_server.annotation.models import Campaign, Departure, Participation
 from capeval_server.core.errors import AssignmentError
 
 __all__ = ["check_may_enroll", "check_not_withdrawn", "departure_digest"]
 
-_LEFT = "you have withdrawn from this campaign"
+_LEFT = gettext_noop("you have withdrawn from this campaign")
 
 
 def departure_digest(campaign: Campaign, who: str) -> str:
@@ -29,7 +30,7 @@ def check_may_enroll(campaign: Campaign, who: str) -> None:
         AssignmentError: The person has withdrawn.
     """
     if Departure.objects.filter(campaign=campaign, digest=departure_digest(campaign, who)).exists():
-        raise AssignmentError(_LEFT)
+        raise AssignmentError(gettext(_LEFT))
 
 
 def check_not_withdrawn(participation: Participation) -> None:
@@ -41,4 +42,4 @@ def check_not_withdrawn(participation: Participation) -> None:
         AssignmentError: The worker has withdrawn.
     """
     if participation.stage == Participation.Stage.WITHDREW:
-        raise AssignmentError(_LEFT)
+        raise AssignmentError(gettext(_LEFT))

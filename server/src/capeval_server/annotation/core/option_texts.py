@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
+from capeval_server.annotation.core.languages import describe_language
 from capeval_server.annotation.task_types import TaskType
 
 __all__ = ["OptionGroup", "format_count", "render_sentence"]
@@ -39,8 +40,9 @@ class OptionGroup:
             title: Label, with the unit.
             default: Default value; if omitted, the default of the task type.
             sentence: Template of the sentence in the summary, or templates by value. `{batch:item}` becomes
-                "1 item" or "5 items", `{lease_seconds:time}` becomes "10 minutes"; other formats are those of
-                Python. An option that occurs in the sentence of another option needs none.
+                "1 item" or "5 items", `{lease_seconds:time}` becomes "10 minutes"; `{language:language}`
+                becomes "German"; other formats are those of Python.
+                An option that occurs in the sentence of another option needs none.
             off: Template if the option is 0, false or empty.
             needs: Name of another option; if that option is off, this one has no sentence.
         """
@@ -52,6 +54,8 @@ class _Template(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "time":
             return _format_duration(value)
+        if format_spec == "language":
+            return describe_language(value)
         is_noun = format_spec.replace(" ", "").isalpha()
         return format_count(value, format_spec) if is_noun else format(value, format_spec)
 

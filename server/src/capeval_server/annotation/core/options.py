@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
+from capeval_server.annotation.core.languages import BUILT_IN, LANGUAGE_PATTERN
 from capeval_server.annotation.core.option_texts import OptionGroup
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 
@@ -39,7 +40,19 @@ _TRAINING = OptionGroup("Training")
 _REVIEWS = OptionGroup("Reviews", is_quality=True, applies_to=lambda task: task.reviewed)
 _REPLACEMENT = OptionGroup("Replacement of answers", is_quality=True)
 _PAY = OptionGroup("Pay")
-_GROUPS = (_ASSIGNMENT, _STOPPING, _SAMPLING, _CHECKS, _REPEATS, _TRAINING, _REVIEWS, _REPLACEMENT, _PAY)
+_LANGUAGE = OptionGroup("Language")
+_GROUPS = (
+    _ASSIGNMENT,
+    _STOPPING,
+    _SAMPLING,
+    _CHECKS,
+    _REPEATS,
+    _TRAINING,
+    _REVIEWS,
+    _REPLACEMENT,
+    _PAY,
+    _LANGUAGE,
+)
 
 
 class CampaignOptions(BaseModel):
@@ -205,6 +218,12 @@ class CampaignOptions(BaseModel):
     """A decimal number, for example 0.25. Leave it empty if answers are not paid."""
     currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = _PAY.option("Currency", "")
     """Three letters, for example EUR."""
+
+    language: Annotated[str, Field(pattern=LANGUAGE_PATTERN)] = _LANGUAGE.option(
+        "Language (code)", BUILT_IN, "The language of the campaign is {language:language}."
+    )
+    """Language of the instructions and captions, for example de or pt-BR. The pages of workers are translated
+    into English (en) and German (de, not reviewed). For other languages, they are in English."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Greatest, Least
+from django.utils.translation import gettext, gettext_noop
 
 from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.digests import draw_number
@@ -62,24 +63,31 @@ _EXPIRED_AT_ONCE = 100
 # Maximum number of choices of adaptive sampling per request: each choice reads all answers.
 _CHOICES_AT_ONCE = 10
 _CAMPAIGN_MESSAGES = {
-    Campaign.State.DRAFT: "This campaign is not open yet.",
-    Campaign.State.PAUSED: "This campaign is paused: there is no work now.",
-    Campaign.State.CLOSING: "This campaign is closing: there is no new work.",
-    Campaign.State.CLOSED: "This campaign is closed.",
+    Campaign.State.DRAFT: gettext_noop("This campaign is not open yet."),
+    Campaign.State.PAUSED: gettext_noop("This campaign is paused: there is no work now."),
+    Campaign.State.CLOSING: gettext_noop("This campaign is closing: there is no new work."),
+    Campaign.State.CLOSED: gettext_noop("This campaign is closed."),
 }
 _STAGE_MESSAGES = {
-    Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
-    Participation.Stage.PAUSED: "Your work is paused until an organizer has reviewed it.",
-    Participation.Stage.BLOCKED: "You can no longer take part in this study.",
-    Participation.Stage.SCREENED_OUT: (
+    Participation.Stage.INVITED: gettext_noop("Please read the instructions and agree to take part first."),
+    Participation.Stage.PAUSED: gettext_noop("Your work is paused until an organizer has reviewed it."),
+    Participation.Stage.BLOCKED: gettext_noop("You can no longer take part in this study."),
+    Participation.Stage.SCREENED_OUT: gettext_noop(
         "Thank you for completing the training. Unfortunately you did not qualify for the main study."
     ),
-    Participation.Stage.WITHDREW: "You have withdrawn from this campaign.",
+    Participation.Stage.WITHDREW: gettext_noop("You have withdrawn from this campaign."),
 }
-_FEEDBACK_WAITS = "Please read the feedback on your training answers, then continue."
-_NOTHING_LEFT = "There is no work for you now."
-_NO_TRAINING = "There is no training for you now without images that have a content warning."
-_NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
+_ENDED_MESSAGES = {
+    _State.SUBMITTED: gettext_noop("this item is already submitted"),
+    _State.RETURNED: gettext_noop("this item is already returned"),
+    _State.SKIPPED: gettext_noop("this item is already skipped"),
+    _State.REPORTED: gettext_noop("this item is already reported"),
+    _State.PULLED: gettext_noop("this item is already pulled"),
+}
+_FEEDBACK_WAITS = gettext_noop("Please read the feedback on your training answers, then continue.")
+_NOTHING_LEFT = gettext_noop("There is no work for you now.")
+_NO_TRAINING = gettext_noop("There is no training for you now without images that have a content warning.")
+_NEW_TEXTS = gettext_noop("The instructions were changed: please read them and agree to them first.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +96,7 @@ class AssignmentBatch:
 
     Attributes:
         assignments: The batch in its order; empty if there is no work.
-        why: The reason why there is no work, for the worker.
+        why: The reason why there is no work, for the worker; untranslated.
     """
 
     assignments: list[Assignment]
@@ -547,7 +555,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
 
 def _end_assignment(assignment: Assignment, state: str, reason: str = "") -> None:
     if assignment.state not in (_State.HELD, _State.EXPIRED):
-        raise AssignmentError(f"this item is already {assignment.state}")
+        raise AssignmentError(gettext(_ENDED_MESSAGES[_State(assignment.state)]))
     assignment.state, assignment.reason = state, reason
     assignment.save(update_fields=["state", "reason"])
     Draft.objects.filter(assignment=assignment).delete()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_participation
@@ -31,15 +32,15 @@ def end_session(participation: Participation, outcome: str) -> None:
         check_not_withdrawn(now)
         session = open_session(now)
         if session is None:
-            raise AssignmentError("only workers from a panel have a session to end")
+            raise AssignmentError(gettext("only workers from a panel have a session to end"))
         if session.outcome:
             return
         if outcome not in BY_WORKER:
             raise AssignmentError(f"'outcome' must be one of {', '.join(BY_WORKER)} (got {outcome!r})")
         if outcome == _Outcome.NO_CONSENT and now.stage != Participation.Stage.INVITED:
-            raise AssignmentError("you have agreed to take part: you can withdraw under 'Your data'")
+            raise AssignmentError(gettext("you have agreed to take part: you can withdraw under 'Your data'"))
         if outcome == _Outcome.NOTHING_LEFT and has_work(now):
-            raise AssignmentError("there is still work for you")
+            raise AssignmentError(gettext("there is still work for you"))
         for held in now.assignments.filter(state=Assignment.State.HELD):
             set_aside(held, Assignment.State.RETURNED)
         end(session, outcome)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.digests import compute_digest, draw_number
 from capeval_server.annotation.core.options import get_options
@@ -44,12 +45,6 @@ _State = Assignment.State
 # Reasons for a review, in addition to flags.
 FIRST, SAMPLED = "one of the worker's first", "drawn at random"
 KEPT = "kept although a rule asked"
-_SURPLUS = (
-    "Thank you. Your answer is stored{paid}. It arrived after the item was assigned to someone else or"
-    " taken back, so it is not used."
-)
-_PAID = ", and is paid for like any other"
-_STORED = "Thank you. Your answer is stored."
 # States of a campaign in which a late answer can still count.
 _STILL_COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
@@ -130,7 +125,7 @@ def _find_known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome
             return AnswerOutcome(
                 response=latest,
                 outcome="answered",
-                text="You have already answered this item in another window.",
+                text=gettext("You have already answered this item in another window."),
             )
     if given.revision > number + 1:
         raise AssignmentError(f"'revision' must be at most {number + 1} (got {given.revision})")
@@ -140,13 +135,13 @@ def _find_known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome
 def _check_revisable(context: AnswerContext) -> None:
     assignment = context.assignment
     if assignment.batch != context.participation.batch:
-        raise AssignmentError("an answer can only be changed until you begin the next batch")
+        raise AssignmentError(gettext("an answer can only be changed until you begin the next batch"))
     if context.campaign.state == Campaign.State.CLOSED:
-        raise AssignmentError("this answer can no longer be changed: the campaign is closed")
+        raise AssignmentError(gettext("this answer can no longer be changed: the campaign is closed"))
     if assignment.responses.filter(releases__isnull=False).exists():
-        raise AssignmentError("this answer can no longer be changed: it is part of a frozen release")
+        raise AssignmentError(gettext("this answer can no longer be changed: it is part of a frozen release"))
     if assignment.responses.filter(reviews__isnull=False).exists():
-        raise AssignmentError("this answer can no longer be changed: it has been reviewed")
+        raise AssignmentError(gettext("this answer can no longer be changed: it has been reviewed"))
 
 
 def _store(context: AnswerContext, given: SubmittedAnswer) -> Response:
@@ -278,8 +273,16 @@ def _fills_slot(response: Response) -> bool:
 def _build_outcome(response: Response, *, counts: bool) -> AnswerOutcome:
     # The outcome must not reveal that an answer was to a check or in a pilot.
     if counts or not response.may_count:
-        return AnswerOutcome(response=response, outcome="stored", text=_STORED)
-    pay = get_options(response.participation.campaign).pay_per_answer
-    return AnswerOutcome(
-        response=response, outcome="surplus", text=_SURPLUS.format(paid=_PAID if pay else "")
+        return AnswerOutcome(
+            response=response, outcome="stored", text=gettext("Thank you. Your answer is stored.")
+        )
+    text = gettext(
+        "Thank you. Your answer is stored. It arrived after the item was assigned to someone else or taken"
+        " back, so it is not used."
     )
+    if get_options(response.participation.campaign).pay_per_answer:
+        text = gettext(
+            "Thank you. Your answer is stored, and is paid for like any other. It arrived after the item was"
+            " assigned to someone else or taken back, so it is not used."
+        )
+    return AnswerOutcome(response=response, outcome="surplus", text=text)

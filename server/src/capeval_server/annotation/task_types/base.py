@@ -14,6 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
+from django.utils.translation import gettext
+
 from capeval.errors import OptionError
 from capeval.toolkit import PluginGroup, Registry
 from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
@@ -57,7 +59,8 @@ class ChoiceQuestion:
     """A multiple-choice question.
 
     Attributes:
-        label: Text of the question.
+        label: Text of the question, in English; the pages translate texts that are marked with
+            `gettext_noop`.
         labels: Text of each choice, by the value that a browser sends.
     """
 
@@ -245,8 +248,9 @@ class TaskType(ABC):
             for each in _list_accepted(value):
                 for choice in self.find_choices(payload, {name: each}, mirrored=mirrored).values():
                     question = self.choices[name]
-                    found.setdefault(question.label, []).append(question.labels[choice])
-        return {label: " or ".join(labels) for label, labels in found.items()}
+                    found.setdefault(gettext(question.label), []).append(gettext(question.labels[choice]))
+        # Translators: it joins the answers to a question that are all right.
+        return {label: gettext(" or ").join(labels) for label, labels in found.items()}
 
     def find_choices(
         self, payload: Mapping[str, Any], answer: Mapping[str, Any], *, mirrored: bool

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from django.utils.translation import gettext_noop
 
 from capeval.data.captions import ImageId
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, thumb_score
@@ -173,8 +174,12 @@ class M1(_ComparisonTask):
     )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
-            label="Your choice",
-            labels={"left": "The first is better", "equal": "Equally good", "right": "The second is better"},
+            label=gettext_noop("Your choice"),
+            labels={
+                "left": gettext_noop("The first is better"),
+                "equal": gettext_noop("Equally good"),
+                "right": gettext_noop("The second is better"),
+            },
         )
     }
 
@@ -199,7 +204,10 @@ class M2(_CaptionTask, OneQuestion):
     texts = ("m2",)
     result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M2"], {"person": 1.0, "machine": 0.0}),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
-        "choice": ChoiceQuestion(label="Your choice", labels={"person": "A person", "machine": "A machine"})
+        "choice": ChoiceQuestion(
+            label=gettext_noop("Your choice"),
+            labels={"person": gettext_noop("A person"), "machine": gettext_noop("A machine")},
+        )
     }
 
     def _list_known(self, known: KnownCaptions) -> list[_Known]:
@@ -218,13 +226,13 @@ class M3(_CaptionTask, OneQuestion):
     result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M3"], _SCALE),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
-            label="How correct is the sentence?",
+            label=gettext_noop("How correct is the sentence?"),
             labels={
-                "1": "incorrect: it does not fit the image",
-                "2": "mostly incorrect: little of it fits",
-                "3": "partly correct: about half of it fits",
-                "4": "mostly correct: a detail is wrong",
-                "5": "correct: all of it fits",
+                "1": gettext_noop("incorrect: it does not fit the image"),
+                "2": gettext_noop("mostly incorrect: little of it fits"),
+                "3": gettext_noop("partly correct: about half of it fits"),
+                "4": gettext_noop("mostly correct: a detail is wrong"),
+                "5": gettext_noop("correct: all of it fits"),
             },
         )
     }
@@ -249,13 +257,13 @@ class M4(_CaptionTask, OneQuestion):
     result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M4"], _SCALE, shown_with="M3"),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
-            label="How much detail does the sentence have?",
+            label=gettext_noop("How much detail does the sentence have?"),
             labels={
-                "1": "lack of details",
-                "2": "few details",
-                "3": "some details",
-                "4": "detailed",
-                "5": "very detailed",
+                "1": gettext_noop("lack of details"),
+                "2": gettext_noop("few details"),
+                "3": gettext_noop("some details"),
+                "4": gettext_noop("detailed"),
+                "5": gettext_noop("very detailed"),
             },
         )
     }
@@ -274,7 +282,8 @@ class M5(_ComparisonTask):
     )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
-            label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
+            label=gettext_noop("Do the sentences say the same?"),
+            labels={"yes": gettext_noop("Yes, the same"), "no": gettext_noop("No, not the same")},
         )
     }
 
@@ -312,21 +321,25 @@ class RatingTask(_CaptionTask):
     )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "precision": ChoiceQuestion(
-            label="Precision: how much of the caption is correct? (1 = none, 5 = all)",
+            label=gettext_noop("Precision: how much of the caption is correct? (1 = none, 5 = all)"),
             labels={each: each for each in _SCALE},
         ),
         "recall": ChoiceQuestion(
-            label="Recall: how much of the important content does it mention? (1 = none, 5 = all)",
+            label=gettext_noop(
+                "Recall: how much of the important content does it mention? (1 = none, 5 = all)"
+            ),
             labels={each: each for each in _SCALE},
         ),
         "fluency": ChoiceQuestion(
-            label="Points off for fluency: grammar and spelling", labels={each: each for each in _PENALTIES}
+            label=gettext_noop("Points off for fluency: grammar and spelling"),
+            labels={each: each for each in _PENALTIES},
         ),
         "conciseness": ChoiceQuestion(
-            label="Points off for conciseness: needless words", labels={each: each for each in _PENALTIES}
+            label=gettext_noop("Points off for conciseness: needless words"),
+            labels={each: each for each in _PENALTIES},
         ),
         "inclusive": ChoiceQuestion(
-            label="Points off for language that excludes or offends people",
+            label=gettext_noop("Points off for language that excludes or offends people"),
             labels={each: each for each in _PENALTIES},
         ),
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from capeval.formats.judgments.plans import Plan
 from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
@@ -38,7 +40,10 @@ class PairwiseTask(OneQuestion):
     optional_parts = ABOUT
     aliases: ClassVar[Mapping[str, tuple[str, ...]]] = PAIR_ALIASES
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
-        "choice": ChoiceQuestion(label="Your choice", labels={"left": "The first", "right": "The second"})
+        "choice": ChoiceQuestion(
+            label=gettext_noop("Your choice"),
+            labels={"left": gettext_noop("The first"), "right": gettext_noop("The second")},
+        )
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

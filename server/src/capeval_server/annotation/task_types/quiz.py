@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from capeval.errors import OptionError
 from capeval_server.annotation.task_types.base import (
     TASKS,
@@ -32,15 +34,18 @@ class QuizTask(OneQuestion):
     """A sentence: the worker decides whether it breaks a rule."""
 
     name = "quiz"
-    title = "Which sentences break a rule?"
+    title = gettext_noop("Which sentences break a rule?")
     answers = 1
     lease_seconds = 600
     needs_image = False
     texts = ()
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
-            label="Does this sentence break a rule?",
-            labels={"breaks": "Yes, it breaks a rule", "keeps": "No, it keeps all rules"},
+            label=gettext_noop("Does this sentence break a rule?"),
+            labels={
+                "breaks": gettext_noop("Yes, it breaks a rule"),
+                "keeps": gettext_noop("No, it keeps all rules"),
+            },
         )
     }
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext_noop
+
 from capeval.formats.judgments.plans import Plan
 from capeval.studies.judging import HUMAN
 from capeval.studies.plan import PlanOptions, plan_triplets
@@ -81,7 +83,7 @@ class TripletTask(OneQuestion):
         "reference": ("ref", "references", "ground_truth"),
     }
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
-        "choice": ChoiceQuestion(label="Your choice", labels={"left": "B", "right": "C"})
+        "choice": ChoiceQuestion(label=gettext_noop("Your choice"), labels={"left": "B", "right": "C"})
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext
+
 from capeval_server.annotation.task_types.base import (
     TaskType,
     is_storable,
@@ -80,14 +82,15 @@ class WriteTask(TaskType):
         if set(raw) != {"caption"} or not isinstance(caption, str):
             raise AnswerError("'caption' must be a text, without other parts")
         if not is_storable(caption):
-            raise AnswerError("the sentence has a character that can't be stored: please type it again")
+            raise AnswerError(
+                gettext("the sentence has a character that can't be stored: please type it again")
+            )
         caption = " ".join(caption.split())
         if not caption:
-            raise AnswerError("the sentence must not be empty")
+            raise AnswerError(gettext("the sentence must not be empty"))
         if len(caption) > LONGEST_CAPTION:
-            raise AnswerError(
-                f"the sentence must have at most {LONGEST_CAPTION} characters (it has {len(caption):,})"
-            )
+            text = gettext("the sentence must have at most {most} characters (it has {number})")
+            raise AnswerError(text.format(most=LONGEST_CAPTION, number=f"{len(caption):,}"))
         return {"caption": caption}
 
     def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
@@ -108,7 +111,7 @@ class WriteTask(TaskType):
         mirrored: bool,  # noqa: ARG002
     ) -> dict[str, str]:
         """Return the organizers' own sentence."""
-        return {"A sentence of the organizers": str(expected["caption"])}
+        return {gettext("A sentence of the organizers"): str(expected["caption"])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """Return the keywords."""

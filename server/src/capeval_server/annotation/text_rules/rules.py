@@ -14,6 +14,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.translation import gettext, gettext_noop
+
 from capeval.errors import OptionError
 from capeval.tokenizers import tokenize
 from capeval.toolkit import make_missing_package_error
@@ -44,6 +46,8 @@ _LISTS = ("known_words", "blocked_words")
 _MOST_LISTED, _LONGEST_LISTED = 10_000, 100
 _LEAST_WORDS = 8
 _FEWEST_WORDS = 3
+# Numbers in the messages of rules.
+_LIMITS = {"longest": LONGEST_CAPTION, "least": _LEAST_WORDS, "fewest": _FEWEST_WORDS}
 
 _PICTURE_OF = re.compile(
     r"\s*((this|that|here) is )?((an?|the|this)\s+)?"
@@ -146,7 +150,7 @@ class TextRule:
     Attributes:
         name: Name of the rule.
         level: Default level.
-        message: Message for the writer, with `{0}` for the violation.
+        message: Message for the writer, with `{found}` for the violation, and the names of `_LIMITS`.
         why: Justification, for the page about the rules.
         finds: Returns the violation in a text; empty if there is none.
     """
@@ -246,24 +250,26 @@ def _load_dictionary() -> Any:
 
 _RULES = (
     TextRule(
-        name="empty",
+        name=gettext_noop("empty"),
         level="block",
-        message="Please write a sentence.",
-        why="An empty answer describes nothing. An image that can't be described can be reported or skipped.",
+        message=gettext_noop("Please write a sentence."),
+        why=gettext_noop(
+            "An empty answer describes nothing. An image that can't be described can be reported or skipped."
+        ),
         finds=_find_empty,
     ),
     TextRule(
-        name="too-long",
+        name=gettext_noop("too-long"),
         level="block",
-        message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
-        why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
+        message=gettext_noop("The sentence must have at most {longest} characters (it has {found})."),
+        why=gettext_noop("The longest of 247,654 captions of COCO and nocaps have 250 characters."),
         finds=_find_too_long,
     ),
     TextRule(
-        name="invisible",
+        name=gettext_noop("invisible"),
         level="block",
-        message="Please remove the invisible characters ({0}).",
-        why=(
+        message=gettext_noop("Please remove the invisible characters ({found})."),
+        why=gettext_noop(
             "Such characters come with copied text. They change the order in which a sentence is shown, and"
             " split words, so reviewers and scores see a different sentence. Joiners that a script or an"
             " emoji needs are fine."
@@ -271,17 +277,19 @@ _RULES = (
         finds=lambda written: describe_invisible(written.text),
     ),
     TextRule(
-        name="too-few-words",
+        name=gettext_noop("too-few-words"),
         level="block",
-        message=f"The sentence must have at least {_FEWEST_WORDS} words (it has {{0}}).",
-        why="Two words are a label, not a description.",
+        message=gettext_noop("The sentence must have at least {fewest} words (it has {found})."),
+        why=gettext_noop("Two words are a label, not a description."),
         finds=_find_too_few,
     ),
     TextRule(
-        name="there-is",
+        name=gettext_noop("there-is"),
         level="block",
-        message="Please do not start with 'There is' or 'There are': name what is in the image.",
-        why=(
+        message=gettext_noop(
+            "Please do not start with 'There is' or 'There are': name what is in the image."
+        ),
+        why=gettext_noop(
             "COCO and nocaps ask for this. 2 % of the captions of COCO begin like this, and none of nocaps,"
             " because its page rejected them. Such beginnings add the same words to captions of different"
             " images."
@@ -289,86 +297,94 @@ _RULES = (
         finds=_find_there_is,
     ),
     TextRule(
-        name="picture-of",
+        name=gettext_noop("picture-of"),
         level="block",
-        message="Please do not write '{0}': describe what is in the image.",
-        why="nocaps asks for this. The words would apply to every image.",
+        message=gettext_noop("Please do not write '{found}': describe what is in the image."),
+        why=gettext_noop("nocaps asks for this. The words would apply to every image."),
         finds=_find_picture_of,
     ),
     TextRule(
-        name="address",
+        name=gettext_noop("address"),
         level="block",
-        message="Please don't include web or email addresses ('{0}').",
-        why="Captions are published. Addresses of sites and people don't describe an image.",
+        message=gettext_noop("Please don't include web or email addresses ('{found}')."),
+        why=gettext_noop("Captions are published. Addresses of sites and people don't describe an image."),
         finds=_match(_ADDRESS),
     ),
     TextRule(
-        name="short",
+        name=gettext_noop("short"),
         level="confirm",
-        message=f"The sentence should have at least {_LEAST_WORDS} words (it has {{0}}).",
-        why=(
+        message=gettext_noop("The sentence should have at least {least} words (it has {found})."),
+        why=gettext_noop(
             "COCO and nocaps ask for eight words. About one caption in a hundred is shorter, and some of"
             " these are fine, so a reason is enough."
         ),
         finds=_find_short,
     ),
     TextRule(
-        name="several-sentences",
+        name=gettext_noop("several-sentences"),
         level="confirm",
-        message="Please write one sentence.",
-        why="The task is one sentence. One caption in a thousand has several.",
+        message=gettext_noop("Please write one sentence."),
+        why=gettext_noop("The task is one sentence. One caption in a thousand has several."),
         finds=_match(_SENTENCE_END),
     ),
     TextRule(
-        name="error-report",
+        name=gettext_noop("error-report"),
         level="confirm",
-        message="Does the image not load? Then please report it instead of writing ('{0}').",
-        why="nocaps asks not to use the field to report errors. Reports put the image on hold.",
+        message=gettext_noop(
+            "Does the image not load? Then please report it instead of writing ('{found}')."
+        ),
+        why=gettext_noop("nocaps asks not to use the field to report errors. Reports put the image on hold."),
         finds=_match(_ERROR_REPORT),
     ),
     TextRule(
-        name="language",
+        name=gettext_noop("language"),
         level="confirm",
-        message="Is this sentence in English? If so, keep it.",
-        why="Captions are to be in English. 4 to 6 of 10,000 are mistaken for another language.",
+        message=gettext_noop("Is this sentence in English? If so, keep it."),
+        why=gettext_noop(
+            "Captions are to be in English. 4 to 6 of 10,000 are mistaken for another language."
+        ),
         finds=_find_language,
     ),
     TextRule(
-        name="blocklist",
+        name=gettext_noop("blocklist"),
         level="confirm",
-        message="Please leave out '{0}', or give a reason for it.",
-        why="The organizers listed words that captions should not have.",
+        message=gettext_noop("Please leave out '{found}', or give a reason for it."),
+        why=gettext_noop("The organizers listed words that captions should not have."),
         finds=_find_blocked_words,
     ),
     TextRule(
-        name="name",
+        name=gettext_noop("name"),
         level="hint",
-        message="Is '{0}' the name of a person? Please do not give people names.",
-        why=(
+        message=gettext_noop("Is '{found}' the name of a person? Please do not give people names."),
+        why=gettext_noop(
             "COCO and nocaps ask for no names of people. 2 to 3 % of captions contain a capital letter"
             " inside. Many are correct, such as 'British' or 'Wii'."
         ),
         finds=_match(_NAME, group=1),
     ),
     TextRule(
-        name="quotation",
+        name=gettext_noop("quotation"),
         level="hint",
-        message="Please do not describe what a person might say.",
-        why="COCO and nocaps ask for this. Quotation marks can also enclose text in the image.",
+        message=gettext_noop("Please do not describe what a person might say."),
+        why=gettext_noop("COCO and nocaps ask for this. Quotation marks can also enclose text in the image."),
         finds=_match(_QUOTATION),
     ),
     TextRule(
-        name="other-times",
+        name=gettext_noop("other-times"),
         level="hint",
-        message="Describe only what you can see, not what happened before or may happen next ('{0}').",
-        why="COCO and nocaps ask for this. The past and the future are guesses, which differ between people.",
+        message=gettext_noop(
+            "Describe only what you can see, not what happened before or may happen next ('{found}')."
+        ),
+        why=gettext_noop(
+            "COCO and nocaps ask for this. The past and the future are guesses, which differ between people."
+        ),
         finds=_match(_OTHER_TIMES),
     ),
     TextRule(
-        name="unknown-words",
+        name=gettext_noop("unknown-words"),
         level="hint",
-        message="Are these words spelled right: {0}?",
-        why=(
+        message=gettext_noop("Are these words spelled right: {found}?"),
+        why=gettext_noop(
             "nocaps asks to avoid spelling errors. 3 to 5 % of captions contain a word that is not in the"
             " dictionary; most of these are misspelled."
         ),
@@ -426,7 +442,8 @@ def _find_violations(written: TokenizedText) -> tuple[RuleViolation, ...]:
         level = written.settings.level(rule)
         what = "" if level == "off" else rule.finds(written)
         if what:
-            found.append(RuleViolation(rule=rule.name, level=level, message=rule.message.format(what)))
+            message = gettext(rule.message).format(found=what, **_LIMITS)
+            found.append(RuleViolation(rule=rule.name, level=level, message=message))
         if (what and rule.name in _EXCLUSIVE) or (
             rule.name == "too-long" and len(written.text) > LONGEST_CAPTION
         ):

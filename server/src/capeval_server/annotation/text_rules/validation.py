@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from django.utils.translation import gettext
+
 from capeval_server.annotation.models import LONGEST_NOTE, Item, TextVersion
 from capeval_server.annotation.task_types.base import is_storable
 from capeval_server.annotation.text_rules import rules
@@ -49,7 +51,7 @@ def check_draft(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
         AnswerError: The sentence contains a character that cannot be stored.
     """
     if not is_storable(text):
-        raise AnswerError("the sentence has a character that can't be stored: please type it again")
+        raise AnswerError(gettext("the sentence has a character that can't be stored: please type it again"))
     (findings,) = rules.check_captions([text], settings_of(texts, item))
     # A text that is too long is not tokenized: the number of its words is of no use.
     long = any(finding.rule == "too-long" for finding in findings)
@@ -74,7 +76,8 @@ def check_sentence(
     """
     for reason in reasons.values():
         if len(reason) > LONGEST_NOTE or not is_storable(reason):
-            raise AnswerError(f"a reason must be a text of at most {LONGEST_NOTE} characters")
+            text = gettext("a reason must be a text of at most {most} characters")
+            raise AnswerError(text.format(most=LONGEST_NOTE))
     made = rules.verdict(sentence, settings_of(texts, item), reasons)
     if made.allowed:
         return made
@@ -84,4 +87,5 @@ def check_sentence(
         # The code that shows the message appends a full stop.
         raise SentenceError(" ".join(each.message for each in refusing).removesuffix("."), findings)
     asking = [each.message for each in made.findings if each.rule in made.unconfirmed]
-    raise SentenceError(f"{' '.join(asking)} To keep it anyway, give a reason", findings)
+    text = gettext("{questions} To keep it anyway, give a reason").format(questions=" ".join(asking))
+    raise SentenceError(text, findings)

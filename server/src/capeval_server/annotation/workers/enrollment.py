@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.departures import check_may_enroll
 from capeval_server.annotation.core.locks import lock_participation
@@ -199,7 +200,9 @@ def check_conflicts(participation: Participation, account: User | None = None) -
     if account is not None and worker.user_id is None and account.pk != person and not conflict:
         conflict = _find_conflict(participation, account.pk, known)
         if conflict and participation.stage == Participation.Stage.INVITED:
-            conflict += "; the link was not used, and is still valid for somebody else"
+            conflict = gettext(
+                "{reason}; the link was not used, and is still valid for somebody else"
+            ).format(reason=conflict)
     if conflict:
         raise AssignmentError(conflict)
 
@@ -214,9 +217,9 @@ def _find_conflict(participation: Participation, person: int, known: QuerySet[Pa
     """
     same = Q(worker__user=person) | Q(worker__account=person)
     if known.filter(same).exclude(pk=participation.pk).exists():
-        return "you already take part in this campaign, by another link or as a user"
+        return gettext("you already take part in this campaign, by another link or as a user")
     if competes(participation.campaign, person):
-        return "participants of the challenge can't judge its captions"
+        return gettext("participants of the challenge can't judge its captions")
     return ""
 
 
@@ -268,9 +271,9 @@ def agree(participation: Participation, number: int) -> Participation:
         now = lock_participation(participation)
         texts = latest_texts(now.campaign)
         if texts.number != number:
-            raise AssignmentError("the instructions have changed: please read them again")
+            raise AssignmentError(gettext("the instructions have changed: please read them again"))
         if now.stage in EXCLUDED:
-            raise AssignmentError("you get no more work in this campaign")
+            raise AssignmentError(gettext("you get no more work in this campaign"))
         if now.stage == Participation.Stage.INVITED:
             now.stage = first_stage(now.campaign)
         now.consented_to, now.consented = texts, database_time()

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
+from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
@@ -120,7 +121,7 @@ class SessionEnd:
 
     Attributes:
         outcome: Outcome of the session.
-        text: Description of the outcome for the worker.
+        text: Description of the outcome for the worker; untranslated.
         code: End code, which the worker enters on the panel's page.
         address: URL of the panel to which the worker returns; empty if it has none.
     """
@@ -194,7 +195,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
         raise NotFoundError
     participant, study, session = _read_ids(settings, query)
     if settings.studies and study not in settings.studies:
-        raise EntryError("this link belongs to a study that is not part of this campaign")
+        raise EntryError(gettext("this link belongs to a study that is not part of this campaign"))
     check_may_enroll(campaign, f"panel {settings.name} {participant}")
     with transaction.atomic():
         # The lock serializes simultaneous requests of the same worker.
@@ -223,10 +224,11 @@ def _read_ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, s
     if settings.signed is not None:
         given = _decode_claims(settings.signed, query.get(settings.signed.parameter, ""))
         if any(name in query and query[name] != given.get(name) for name in names):
-            raise EntryError("the parameters of the link don't match its signature")
+            raise EntryError(gettext("the parameters of the link don't match its signature"))
     for name in names:
         if not _is_id(given.get(name)):
-            raise EntryError(f"the link must have a valid {name!r}: please start again from the panel's page")
+            text = gettext("the link must have a valid {name}: please start again from the panel's page")
+            raise EntryError(text.format(name=repr(name)))
     first, second, third = (str(given[name]) for name in names)
     return first, second, third
 
@@ -244,7 +246,9 @@ def _decode_claims(signature: Signature, token: str) -> Mapping[str, Any]:
     Raises:
         EntryError: The token is not signed by the panel, has expired, or is for another server.
     """
-    wrong = "this link has expired or is not for this server: please start again from the panel's page"
+    wrong = gettext(
+        "this link has expired or is not for this server: please start again from the panel's page"
+    )
     if not token or len(token) > _LONGEST_TOKEN:
         raise EntryError(wrong)
     # As in `Signature`.

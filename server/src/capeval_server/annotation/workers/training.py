@@ -18,6 +18,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.locks import lock_participation
@@ -210,7 +211,7 @@ def continue_training(participation: Participation) -> Participation:
         check_not_withdrawn(now)
         done = finished_try(now)
         if done is None:
-            raise AssignmentError("please answer all items of the training first")
+            raise AssignmentError(gettext("please answer all items of the training first"))
         if done.again or done.more:
             # The next batch is the next attempt, or the practice.
             now.batch += 1

@@ -6,6 +6,14 @@
   const work = document.getElementById("work");
   if (!work) return;
   const items = [...work.querySelectorAll(".item")];
+  // The texts in the language of the page. Languages differ in the number of plural forms; above the list of indexes,
+  // the form depends on the last two digits.
+  const texts = JSON.parse(document.getElementById("script-texts").textContent);
+  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (part, name) => values[name] ?? part);
+  const fillPlural = ({ forms, indexes }, number) => {
+    const place = number < indexes.length ? number : 100 + (number % 100);
+    return fill(forms[indexes[place]], { number });
+  };
   const DRAFT_AFTER = 1000;
   const CHECK_AFTER = 300;
   const LONGEST_WAIT = 60000;
@@ -72,7 +80,7 @@
 
   const countAnswered = () => {
     const now = items.filter((item) => item.classList.contains("done") && item.dataset.revision === "0").length;
-    total.textContent = `${Number(total.dataset.answered) + now} answered`;
+    total.textContent = fillPlural(texts.answered, Number(total.dataset.answered) + now);
   };
 
   const takeBack = () => {
@@ -81,7 +89,7 @@
     item.classList.remove("done");
     press(item, null);
     item.querySelectorAll("input[type=radio]").forEach((radio) => { radio.checked = false; });
-    say(item, outbox.cancel(item.dataset.lease) ? "" : "Your answer is kept until you give a new one.");
+    say(item, outbox.cancel(item.dataset.lease) ? "" : texts.kept);
     undo.disabled = answered.length === 0;
     countAnswered();
     goBackTo(item);
@@ -99,12 +107,12 @@
   const report = (item, text) => {
     if (item && items[at] === item && !work.hidden) { say(item, text, true); return; }
     const line = document.createElement("li");
-    line.textContent = item ? `${item.getAttribute("aria-label")}: ${text} ` : `An earlier item: ${text} `;
+    line.textContent = `${item ? `${item.getAttribute("aria-label")}: ${text}` : fill(texts.earlier, { text })} `;
     if (item) {
       const button = document.createElement("button");
       button.type = "button";
       button.className = "plain";
-      button.textContent = "Show the item";
+      button.textContent = texts.showItem;
       button.addEventListener("click", () => { line.remove(); late.hidden = !late.children.length; goBackTo(item); });
       line.append(button);
     }
@@ -180,7 +188,7 @@
 
     if (field) {
       const count = form.querySelector(".count");
-      const words = (number) => { count.textContent = `${number} ${number === 1 ? "word" : "words"}`; };
+      const words = (number) => { count.textContent = fillPlural(texts.words, number); };
       keep.hidden = true;
       const look = (text) => post(item.dataset.check, new URLSearchParams({ caption: text, csrfmiddlewaretoken: token }));
       const ask = async () => {
@@ -201,13 +209,13 @@
         const answer = await look(text).catch(() => null);
         const found = answer?.ok ? await answer.json().catch(() => null) : null;
         if (!found) {
-          say(item, "Invisible characters were not removed: the server can't be reached. Please try again.", true);
+          say(item, texts.notRemoved, true);
           return;
         }
         if (found.cleaned === null || field.value !== text) return;
         field.value = found.cleaned;
         field.dispatchEvent(new Event("input"));
-        say(item, "Invisible characters were removed. Please read the sentence again, then submit it.");
+        say(item, texts.removed);
         field.focus();
       });
       const earlier = kept.get(name);
@@ -264,7 +272,7 @@
       item.classList.remove("done");
       press(item, null);
       countAnswered();
-      report(item, `Not stored: ${found.detail}.`);
+      report(item, fill(texts.notStored, { problem: found.detail }));
       if (!found.findings) return;
       tell(found.findings);
       if (items[at] === item) (keep.hidden ? field : keep.querySelector("input")).focus();
@@ -284,7 +292,7 @@
       if (isWritten) {
         isAwaited = true;
         button.disabled = true;
-        say(item, "Sending.");
+        say(item, texts.sending);
       } else {
         say(item, "");
         if (submitter?.classList.contains("option")) press(item, submitter.value);
@@ -311,6 +319,7 @@
   const outbox = createOutbox({
     name: `annotate-outbox:${work.dataset.campaign}`,
     post: (address, body) => { body.set("csrfmiddlewaretoken", csrfToken); return post(address, body); },
+    gone: texts.gone,
     stored: new Map(items.map((item) => [item.dataset.lease, Number(item.dataset.revision)])),
     onStored: (entry, found) => {
       noteRenewal();
@@ -321,15 +330,14 @@
     },
     onRefused: (entry, found) => {
       const item = itemOf(entry.lease);
-      if (!found) waiting.textContent = "This page is out of date. Your answers are saved: please reload the page.";
+      if (!found) waiting.textContent = texts.outOfDate;
       else if (item) item.refuse(found);
-      else report(null, `Not stored: ${found.detail}.`);
+      else report(null, fill(texts.notStored, { problem: found.detail }));
     },
     onWaiting: (entries) => {
       const count = entries.length;
       if (!count) { waiting.textContent = ""; return; }
-      const what = count === 1 ? "Your answer is saved here and will be sent" : `${count} answers are saved here and will be sent`;
-      waiting.textContent = `Not sent yet: the server can't be reached. ${what} again automatically.`;
+      waiting.textContent = fillPlural(texts.waiting, count);
       for (const { lease } of entries) itemOf(lease)?.moveOn();
     },
   });

@@ -1,7 +1,7 @@
 // Answers on their way to the server. The browser keeps each answer, also over a reload, until the server confirms
 // or refuses it. Answers are sent one at a time, in their order, and again while the server can't be reached:
 // the server recognizes an answer that it has already stored.
-const createOutbox = ({ name, post, stored, onStored, onRefused, onWaiting }) => {
+const createOutbox = ({ name, post, gone, stored, onStored, onRefused, onWaiting }) => {
   const LONGEST_PAUSE = 15000;
   // Each window has a list of its own, so that windows don't overwrite each other's.
   const own = `${name}:${crypto.getRandomValues(new Uint32Array(1))[0]}`;
@@ -53,7 +53,7 @@ const createOutbox = ({ name, post, stored, onStored, onRefused, onWaiting }) =>
     if (answer.ok) {
       stored.set(entry.lease, found.revision);
       onStored(entry, found);
-    } else onRefused(entry, found ?? { detail: "this item is no longer yours" });
+    } else onRefused(entry, found ?? { detail: gone });
     return true;
   };
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.translation import gettext
+
 from capeval_server.annotation.task_types import TaskType
 from capeval_server.annotation.task_types.base import SIDES
 
@@ -42,14 +44,14 @@ def build_questions(
     questions = [
         {
             "name": name,
-            "label": choices.label,
+            "label": gettext(choices.label),
             "scale": all(value == label for value, label in choices.labels.items()),
             "numbered": not all(value == label for value, label in choices.labels.items())
             and all(value.isdecimal() for value in choices.labels),
             "choices": [
                 {
                     "value": value,
-                    "label": label,
+                    "label": gettext(label),
                     "text": shown.get(value, "") if value in SIDES else "",
                     "chosen": chosen.get(name) == value,
                     "key": keys[place] if keys else "",
@@ -71,5 +73,8 @@ def keys_of(task: TaskType) -> list[dict[str, str]]:
     keys = _KEYS.get(len(choices.labels)) if choices else None
     if choices is None or keys is None or len(task.choices) > 1:
         return []
-    rows = [{"label": label, "key": key} for label, key in zip(choices.labels.values(), keys, strict=True)]
-    return [*rows, {"label": "Undo the last answer", "key": _UNDO}]
+    rows = [
+        {"label": gettext(label), "key": key}
+        for label, key in zip(choices.labels.values(), keys, strict=True)
+    ]
+    return [*rows, {"label": gettext("Undo the last answer"), "key": _UNDO}]

@@ -10,7 +10,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -23,6 +24,7 @@ from capeval_server.core.errors import AssignmentError, EntryError, NotFoundErro
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
+from capeval_server.web.worker.language import in_campaign_language
 
 __all__ = [
     "View",
@@ -57,9 +59,9 @@ def for_leaving_workers(view: View) -> View:
 
 def _restrict(view: View, *, apart: bool) -> View:
     @never_cache
+    @in_campaign_language
     @wraps(view)
-    def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        campaign = get_object_or_404(Campaign, slug=slug)
+    def wrapper(request: HttpRequest, campaign: Campaign, **named: Any) -> HttpResponseBase:
         try:
             participation = _get_participation(request, campaign)
             if apart:
@@ -106,9 +108,9 @@ def _link_account(request: HttpRequest, participation: Participation) -> Partici
 
 @never_cache
 @require_GET
-def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+@in_campaign_language
+def enter(request: HttpRequest, campaign: Campaign, token: str) -> HttpResponse:
     """Follow an invite link, and remember its token in a cookie."""
-    campaign = get_object_or_404(Campaign, slug=slug)
     try:
         participation = enrollment.get_invited(campaign, token)
         if participation.stage == Participation.Stage.INVITED:
@@ -125,9 +127,9 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
 
 @never_cache
 @require_GET
-def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
+@in_campaign_language
+def enter_from_panel(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Follow a panel's link, and redirect to a URL without the panel's ids."""
-    campaign = get_object_or_404(Campaign, slug=slug)
     try:
         participation = panels.enter(campaign, request.GET.dict())
     except (AssignmentError, EntryError) as error:
@@ -195,6 +197,6 @@ def warnings(request: HttpRequest, participation: Participation) -> HttpResponse
     except AssignmentError as error:
         messages.error(request, f"{error}.")
     else:
-        told = "You will not see images with a warning." if avoid else "You may see images with a warning."
-        messages.success(request, told)
+        avoided = gettext("You will not see images with a warning.")
+        messages.success(request, avoided if avoid else gettext("You may see images with a warning."))
     return redirect("annotate", participation.campaign.slug)

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
@@ -39,6 +40,7 @@ from capeval_server.web.presenters import title_and_rest
 from capeval_server.web.worker.choices import build_questions, keys_of
 from capeval_server.web.worker.enrollment import for_workers, show_texts
 from capeval_server.web.worker.pictures import picture_of
+from capeval_server.web.worker.script_texts import list_script_texts
 from capeval_server.web.worker.training import show_try
 
 __all__ = ["answer", "check", "image", "renew", "save_draft", "set_aside", "show_rules", "show_work"]
@@ -71,7 +73,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
             return _show_end(request, participation, end)
         shown = {
             "campaign": participation.campaign,
-            "why": work.why,
+            "why": gettext(work.why),
             "answered": participation.answered,
             "can_finish": panels.open_session(participation) is not None,
             "others": enrollment.list_other_campaigns(participation),
@@ -87,7 +89,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     texts = enrollment.latest_texts(participation.campaign)
     title, rest = title_and_rest(texts.instructions)
     if work.assignments[0].item.is_quiz:
-        title = task.title
+        title = gettext(task.title)
     if task.written:
         # Loads the rules in advance, so that the first check of a sentence is fast.
         rules.prepare()
@@ -99,6 +101,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     shown = {
         "campaign": participation.campaign,
         "title": title,
+        "quiz": work.assignments[0].item.is_quiz,
         "instructions": to_html(rest),
         "items": [
             _build_item(participation, held, images, typed.get(held.pk, ""), answered.get(held))
@@ -113,17 +116,23 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "practice": trains and task.written,
         "task": task,
         "from_panel": panels.open_session(participation) is not None,
-        "reasons": Report.Reason.choices,
+        "reasons": [(value, gettext(label)) for value, label in Report.Reason.choices],
         "kind": f"web/worker/_{'judge' if task.choices else 'write'}.html",
         "judged": bool(task.choices),
         "written": bool(task.written),
         "keys": keys_of(task),
+        "script_texts": list_script_texts(),
     }
     return render(request, "web/worker/work.html", shown)
 
 
 def _show_end(request: HttpRequest, participation: Participation, end: panels.SessionEnd) -> HttpResponse:
-    shown = {"campaign": participation.campaign, "end": end, "answered": participation.answered}
+    shown = {
+        "campaign": participation.campaign,
+        "end": end,
+        "text": gettext(end.text),
+        "answered": participation.answered,
+    }
     return render(request, "web/worker/end.html", shown)
 
 
@@ -182,7 +191,9 @@ def _reject(request: HttpRequest, participation: Participation, error: CapevalEr
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
         found = {"findings": error.findings} if isinstance(error, SentenceError) else {}
         return JsonResponse({"detail": str(error), **found}, status=status)
-    return _redirect_with_message(request, participation, f"Not stored: {error}.", error=True)
+    return _redirect_with_message(
+        request, participation, gettext("Not stored: {problem}.").format(problem=error), error=True
+    )
 
 
 @require_POST
@@ -220,7 +231,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
 def _save_cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
     """Save the typed text without invisible characters, for the worker to submit."""
     assignment.save_draft(held, {"caption": remove_invisible(_get_typed(request))})
-    text = "Invisible characters were removed. Please read the sentence again, then submit it."
+    text = gettext("Invisible characters were removed. Please read the sentence again, then submit it.")
     return _redirect_with_message(request, participation, text, error=False)
 
 
@@ -246,7 +257,15 @@ def show_rules(request: HttpRequest, participation: Participation) -> HttpRespon
     if not task_named(participation.campaign.kind).written:
         raise NotFoundError
     settings = validation.settings_of(enrollment.latest_texts(participation.campaign))
-    rows = [{"rule": rule, "level": settings.level(rule)} for rule in rules.RULES.values()]
+    rows = [
+        {
+            "rule": rule,
+            "level": settings.level(rule),
+            "name": gettext(rule.name),
+            "why": gettext(rule.why),
+        }
+        for rule in rules.RULES.values()
+    ]
     shown = {"campaign": participation.campaign, "rows": [row for row in rows if row["level"] != "off"]}
     return render(request, "web/worker/rules.html", shown)
 
@@ -301,7 +320,8 @@ def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -
     reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
     try:
         if len(note) > LONGEST_NOTE or "\0" in note:
-            raise AnswerError(f"the note must have at most {LONGEST_NOTE} characters")
+            text = gettext("the note must have at most {most} characters")
+            raise AnswerError(text.format(most=LONGEST_NOTE))
         if reason in Report.Reason.values:
             assignment.report_item(held, reason, note)
         else:
@@ -309,7 +329,7 @@ def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -
     except CapevalError as error:
         return _reject(request, participation, error)
     return _redirect_with_message(
-        request, participation, "Thank you. This item has been set aside.", error=False
+        request, participation, gettext("Thank you. This item has been set aside."), error=False
     )
 
 

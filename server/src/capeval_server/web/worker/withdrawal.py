@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from capeval_server.annotation.models import Participation
@@ -24,7 +25,7 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
     campaign = participation.campaign
     if request.method == "POST":
         if request.POST.get("sure") != "yes":
-            messages.error(request, "Please confirm that you want to withdraw permanently.")
+            messages.error(request, gettext("Please confirm that you want to withdraw permanently."))
             return redirect("annotate_leave", campaign.slug)
         effect = withdrawal.withdraw(None, participation, by_worker=True)
         shown = {"campaign": campaign, "effect": effect, "end": panels.get_session_end(participation)}
