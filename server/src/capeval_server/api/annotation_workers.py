@@ -167,7 +167,7 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
     return answer
 
 
-@router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
+@router.post("/{slug}/invites", response={201: Tokens, (403, 404, 422): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Create invite tokens, one per person. They are returned only once."""
     tokens = enrollment.invite(token_of(request).user, get_campaign(request, slug), wanted.number)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
+from capeval_server.annotation.workers.admission import check_admission
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, EntryError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -187,7 +188,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     Raises:
         NotFoundError: The campaign has no panel, or is not open yet.
         EntryError: Parameters of the panel are missing or invalid, or lack the required signature.
-        AssignmentError: The worker has withdrawn from the campaign.
+        AssignmentError: The worker has withdrawn from the campaign, or it is only open to others.
     """
     settings = panel_settings(campaign)
     if campaign.state == Campaign.State.DRAFT:
@@ -196,6 +197,8 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     if settings.studies and study not in settings.studies:
         raise EntryError("this link belongs to a study that is not part of this campaign")
     check_may_enroll(campaign, f"panel {settings.name} {participant}")
+    whose = {"worker__identities__panel": settings.name, "worker__identities__panel_id": participant}
+    check_admission(campaign, "panel", campaign.participations.filter(**whose).first())
     with transaction.atomic():
         # The lock serializes simultaneous requests of the same worker.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -279,7 +282,7 @@ def get_entered(campaign: Campaign, token: str) -> Participation:
 
     Raises:
         NotFoundError: The token is not valid in this campaign.
-        AssignmentError: The worker has withdrawn.
+        AssignmentError: The worker has withdrawn, or the campaign is only open to others.
     """
     try:
         key = signing.loads(token.removeprefix(PREFIX), salt="annotation.panels", max_age=_TOKEN_SECONDS)
@@ -290,6 +293,7 @@ def get_entered(campaign: Campaign, token: str) -> Participation:
     if found is None:
         raise NotFoundError
     check_not_withdrawn(found)
+    check_admission(campaign, "panel", found)
     return found
 
 

@@ -13,8 +13,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.core.option_texts import render_sentence
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Participation, Session
 from capeval_server.annotation.workers import panels
+from capeval_server.annotation.workers.admission import WAYS, admits
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.recruiting_forms import PanelForm
@@ -70,6 +73,8 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     others = campaign.participations.filter(sessions=None)
     context = {
         "form": form,
+        "admission": _describe_admission(campaign),
+        "open": {way: admits(campaign, way) for way in WAYS},
         "panel": saved,
         "address": _panel_address(request, campaign, saved) if saved else "",
         "is_prolific": saved is not None and not _has_other_parameters(saved),
@@ -88,6 +93,12 @@ def find_settings(campaign: Campaign) -> panels.PanelSettings | None:
         return panels.panel_settings(campaign)
     except NotFoundError:
         return None
+
+
+def _describe_admission(campaign: Campaign) -> str:
+    """Return the sentence about admission to a campaign."""
+    about = CampaignOptions.described()["open_to"]
+    return render_sentence("open_to", about, get_options(campaign).model_dump())
 
 
 def _panel_address(request: HttpRequest, campaign: Campaign, settings: panels.PanelSettings) -> str:

@@ -23,7 +23,7 @@ from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.common import for_managers, show, worker_of
 from capeval_server.web.campaigns.forms import InviteForm, ReasonForm
 from capeval_server.web.campaigns.presenters import format_count
-from capeval_server.web.hosting.common import add_success_message, form_status
+from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
 
 __all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
 
@@ -59,7 +59,9 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = InviteForm(request.POST)
     links: list[str] = []
     if form.is_valid():
-        tokens = enrollment.invite(get_user(request), campaign, form.cleaned_data["number"])
+        tokens: list[str] = []
+        with errors_in_form(form):
+            tokens = enrollment.invite(get_user(request), campaign, form.cleaned_data["number"])
         links = [
             request.build_absolute_uri(reverse("annotate_enter", args=(campaign.slug, token)))
             for token in tokens
