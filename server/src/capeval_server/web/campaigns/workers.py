@@ -18,6 +18,7 @@ from capeval_server.annotation.responses.content_warnings import count_warned_im
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.review.worker_summaries import summarize_workers
 from capeval_server.annotation.workers import enrollment, training
+from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.annotation.workers.payments import payments_csv
 from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.common import for_managers, show, worker_of
@@ -45,6 +46,7 @@ def _show_workers(
         "workers",
         tab="workers",
         workers=summarize_workers(campaign),
+        mailboxes=find_same_mailboxes(campaign),
         invited=waiting,
         form=form,
         links=links or [],
@@ -90,6 +92,7 @@ def _show_worker(
         summary=summary,
         options=get_options(campaign),
         warned=count_warned_images(participation),
+        same_mailbox=find_same_mailboxes(campaign).get(participation.pk, []),
         effect=moderation.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),
         blocked=participation.stage == Participation.Stage.BLOCKED,
