@@ -11,8 +11,8 @@ from capeval.datasets.challenge_pages import TO_FILL_IN
 from capeval.datasets.data_card import SECTIONS
 from capeval.datasets.versions import DatasetTexts
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import Campaign, Response, Review
-from capeval_server.annotation.workers import payments
+from capeval_server.annotation.models import Campaign, Panel, Response, Review
+from capeval_server.annotation.workers import panels, payments
 
 __all__ = ["describe_dataset", "describe_images"]
 
@@ -73,12 +73,23 @@ def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTex
         title=campaign.title,
         sections={
             **({"Instructions": f"> {quoted}"} if quoted else {}),
-            "Workers": f"The captions were written by {people}, who read the instructions of the campaign.",
+            "Workers": f"The captions were written by {people}, who read the instructions of the campaign."
+            + _describe_conditions(campaign),
             **_describe_pay(campaign),
             **_describe_categories(rows),
             "Known faults": _describe_reviews(campaign, rows),
         },
     )
+
+
+def _describe_conditions(campaign: Campaign) -> str:
+    """Return a sentence about the conditions that the panel enforced, if there are any."""
+    panel = Panel.objects.filter(campaign=campaign).first()
+    if panel is None:
+        return ""
+    settings = panels.PanelSettings.model_validate(panel.settings)
+    conditions = panels.describe_conditions(settings)
+    return f" The panel {settings.name} was asked for workers with {conditions}." if conditions else ""
 
 
 def _describe_pay(campaign: Campaign) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Admission: the people who may enter a campaign, by its option `open_to`."""
+"""Admission to a campaign, by its option `open_to`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def admits(campaign: Campaign, way: Way) -> bool:
 
 
 def check_admission(campaign: Campaign, way: Way, known: Participation | None = None) -> None:
-    """Reject people for whom a campaign is not open. Those who have agreed to its texts are admitted.
+    """Reject people without access to a campaign, unless they have agreed to its texts.
 
     Args:
         campaign: The campaign.

@@ -1,4 +1,4 @@
-"""Workers of a campaign whose accounts have email addresses of one mailbox.
+"""Workers of a campaign with email addresses of one mailbox in different accounts.
 
 They are only flagged, because a family or a laboratory may share a mailbox. Addresses are never shown.
 """
@@ -32,7 +32,7 @@ def mailbox_of(address: str) -> str:
 
 
 def find_same_mailboxes(campaign: Campaign) -> dict[int, list[str]]:
-    """Return the workers who share a mailbox, by their participations after consent.
+    """Return the workers with a common mailbox, by their participations after consent.
 
     Returns:
         By participation, the pseudonyms of the other workers whose accounts have a verified address of the

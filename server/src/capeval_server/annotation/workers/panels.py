@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
+from capeval_server.annotation.core.option_texts import format_count
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
 from capeval_server.annotation.workers.admission import check_admission
 from capeval_server.audit.models import record
@@ -25,6 +26,7 @@ __all__ = [
     "PanelSettings",
     "SessionEnd",
     "Signature",
+    "describe_conditions",
     "end",
     "enter",
     "get_entered",
@@ -46,6 +48,8 @@ _Outcome = Session.Outcome
 
 _Parameter = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,50}$")]
 _Id = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
+# ISO 3166-1 alpha-2, as Mechanical Turk names countries.
+_Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{4,50}$")]
 
 
@@ -92,6 +96,11 @@ class PanelSettings(BaseModel):
     session: _Parameter = "SESSION_ID"
     # Studies whose workers are accepted; empty accepts all studies.
     studies: Annotated[list[_Id], Field(max_length=1000)] = []
+    # Conditions for workers, which the panel enforces: the minimum approval rate in percent (0 for none), the
+    # minimum number of approved earlier tasks, and the countries of residence (empty for all).
+    approval_rate: Annotated[int, Field(ge=0, le=100)] = 0
+    approved_tasks: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    countries: Annotated[list[_Country], Field(max_length=250)] = []
     # Number of answers that completes a session.
     answers: Annotated[int, Field(ge=1, le=100_000)]
     # URL to which workers return at the end, with {code}; empty if the panel has no such URL.
@@ -113,6 +122,22 @@ class PanelSettings(BaseModel):
         if len({self.participant, self.study, self.session}) != 3:
             raise ValueError("participant, study and session must be different parameters")
         return self
+
+
+def describe_conditions(settings: PanelSettings) -> str:
+    """Return the conditions for a panel's workers as a phrase, or "" if there are none.
+
+    >>> describe_conditions(PanelSettings(name="x", answers=1, approval_rate=95, countries=["US", "GB"]))
+    'an approval rate of at least 95 %, residence in US or GB'
+    """
+    found = []
+    if settings.approval_rate:
+        found.append(f"an approval rate of at least {settings.approval_rate} %")
+    if settings.approved_tasks:
+        found.append(f"at least {format_count(settings.approved_tasks, 'approved earlier task')}")
+    if settings.countries:
+        found.append(f"residence in {' or '.join(settings.countries)}")
+    return ", ".join(found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from capeval_server.annotation.workers.admission import WAYS, admits
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.recruiting_forms import PanelForm
+from capeval_server.web.campaigns.worker_conditions import list_conditions
 from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
 
 __all__ = ["OUTCOMES", "find_settings", "recruiting"]
@@ -76,6 +77,7 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "admission": _describe_admission(campaign),
         "open": {way: admits(campaign, way) for way in WAYS},
         "panel": saved,
+        "conditions": list_conditions(saved) if saved else [],
         "address": _panel_address(request, campaign, saved) if saved else "",
         "is_prolific": saved is not None and not _has_other_parameters(saved),
         "codes": list(_list_codes(campaign, saved)) if saved else [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django import forms
@@ -18,6 +19,7 @@ PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete?cc={code}"
 """The URL to which Prolific's participants return."""
 
 _IDS = ("participant", "study", "session")
+_CONDITIONS = ("approval_rate", "approved_tasks", "countries")
 _SIGNATURE = ("audience", "keys", "parameter", "claim")
 _parameter = RegexValidator(
     r"^[A-Za-z0-9_.-]{1,50}$", "Enter the name of a query parameter: letters, digits, “_”, “.” and “-”."
@@ -25,6 +27,7 @@ _parameter = RegexValidator(
 _name = RegexValidator(
     r"^[a-z0-9][a-z0-9_-]{0,49}$", "Enter lower-case letters, digits, “-” and “_”, for example prolific."
 )
+_COUNTRY = re.compile(r"[A-Z]{2}")
 _id = RegexValidator(r"^[\x21-\x7e]{1,200}$")
 
 
@@ -53,6 +56,27 @@ class PanelForm(forms.Form):
         initial=PROLIFIC_RETURN,
         help_text="Workers return to this address at the end; {code} becomes the completion code. If empty,"
         " workers enter the code on the panel's page.",
+    )
+    approval_rate = forms.IntegerField(
+        label="Minimum approval rate (percent)",
+        min_value=0,
+        max_value=100,
+        initial=0,
+        help_text="Share of a worker's earlier tasks that were approved. 0 is no condition; nocaps used 95.",
+    )
+    approved_tasks = forms.IntegerField(
+        label="Minimum number of approved tasks",
+        min_value=0,
+        max_value=1_000_000,
+        initial=0,
+        help_text="0 is no condition; nocaps used 5,000.",
+    )
+    countries = forms.CharField(
+        label="Countries",
+        required=False,
+        max_length=1000,
+        help_text="Countries of residence as codes of two letters, for example US, GB. If empty, all are"
+        " accepted; nocaps used US.",
     )
     name = forms.CharField(
         label="Name of the panel",
@@ -91,6 +115,7 @@ class PanelForm(forms.Form):
     def groups(self) -> dict[str, list[forms.BoundField]]:
         """The fields that usually keep their defaults, by group."""
         return {
+            "Conditions for workers": [self[name] for name in _CONDITIONS],
             "Other panels": [self["name"], *(self[name] for name in _IDS)],
             "Signed links": [self[name] for name in ("keys", "audience", "parameter", "claim")],
         }
@@ -108,6 +133,14 @@ class PanelForm(forms.Form):
                 _id(one)
             except ValidationError:
                 raise ValidationError(f"“{one[:50]}” is not an id of a study.") from None
+        return found
+
+    def clean_countries(self) -> list[str]:
+        """Return the codes of the countries."""
+        found = list(dict.fromkeys(self.cleaned_data["countries"].upper().replace(",", " ").split()))
+        for one in found:
+            if not _COUNTRY.fullmatch(one):
+                raise ValidationError(f"“{one[:50]}” is not the code of a country, such as US.")
         return found
 
     def clean_redirect(self) -> str:
@@ -162,6 +195,7 @@ def _list_values(saved: PanelSettings | None, origin: str) -> dict[str, Any]:
         return values
     values |= saved.model_dump(exclude={"codes", "signed"})
     values["studies"] = "\n".join(saved.studies)
+    values["countries"] = ", ".join(saved.countries)
     if saved.signed is not None:
         values |= saved.signed.model_dump() | {"keys": json.dumps(saved.signed.keys, indent=2)}
     return values
