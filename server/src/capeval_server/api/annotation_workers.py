@@ -21,6 +21,7 @@ from capeval_server.annotation.review.worker_summaries import (
     summarize_workers,
 )
 from capeval_server.annotation.workers import enrollment, payments, training
+from capeval_server.annotation.workers.bonuses import bonuses_csv
 from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.annotation.workers.trust import is_trusted
 from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
@@ -172,6 +173,18 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
     text = payments.payments_csv(token_of(request).user, get_campaign(request, slug))
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
+    return answer
+
+
+@router.get("/{slug}/bonuses", response={200: Any, (403, 404, 422): Problem})
+def bonus_lines(request: HttpRequest, slug: Slug) -> Any:
+    """Export the bonuses due to workers of Mechanical Turk as CSV.
+
+    The download is recorded in the history.
+    """
+    text = bonuses_csv(token_of(request).user, get_campaign(request, slug))
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="bonuses-{slug}.csv"'
     return answer
 
 

@@ -11,7 +11,7 @@ from capeval.datasets.challenge_pages import TO_FILL_IN
 from capeval.datasets.data_card import SECTIONS
 from capeval.datasets.versions import DatasetTexts
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import Campaign, Panel, Response, Review
+from capeval_server.annotation.models import Campaign, Response, Review
 from capeval_server.annotation.workers import panels, payments
 
 __all__ = ["describe_dataset", "describe_images"]
@@ -84,12 +84,10 @@ def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTex
 
 def _describe_conditions(campaign: Campaign) -> str:
     """Return a sentence about the conditions that the panel enforced, if there are any."""
-    panel = Panel.objects.filter(campaign=campaign).first()
-    if panel is None:
+    settings = panels.find_settings(campaign)
+    if settings is None or not (conditions := panels.describe_conditions(settings)):
         return ""
-    settings = panels.PanelSettings.model_validate(panel.settings)
-    conditions = panels.describe_conditions(settings)
-    return f" The panel {settings.name} was asked for workers with {conditions}." if conditions else ""
+    return f" The panel {settings.name} was asked for workers with {conditions}."
 
 
 def _describe_pay(campaign: Campaign) -> dict[str, str]:
