@@ -30,6 +30,7 @@ from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker as scorer
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.services.enrollment import make_team
+from tests.server.annotation.test_panels import panel
 from tests.server.campaigns import answer, hold, join, make
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +74,7 @@ def captions_of(release: Release) -> set[str]:
 
 def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     campaign = filled()
+    panel(campaign, approval_rate=95, approved_tasks=5000, countries=["US"])
     release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
     assert captions_of(release) == set(Response.objects.values_list("answer__caption", flat=True))
     assert release.responses.count() == 12
@@ -89,6 +91,10 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     assert release_files.verify(release) == 8
     card = (folder / "public" / "README.md").read_text()
     assert "The captions were written by 3 workers" in card
+    assert (
+        "The panel prolific was asked for workers with an approval rate of at least 95 %, at least 5,000"
+        " approved earlier tasks, residence in US." in " ".join(card.split())
+    )
     assert "## Pay\n\nTO BE FILLED IN" in card
     assert "Reviewers read 0 of the 12 captions." in card
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():

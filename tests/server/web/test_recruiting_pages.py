@@ -117,12 +117,30 @@ def test_another_panel_with_signed_links(campaign: Campaign, manager: Someone) -
     assert Panel.objects.get().settings == before
 
 
+def test_conditions_are_stored_and_named_as_in_the_panels(campaign: Campaign, manager: Someone) -> None:
+    send(manager, campaign)
+    assert "No conditions." in see(manager, campaign).content.decode()
+    send(manager, campaign, approval_rate="95", approved_tasks="5000", countries="us, GB  us")
+    made = panels.panel_settings(campaign)
+    assert (made.approval_rate, made.approved_tasks, made.countries) == (95, 5000, ["US", "GB"])
+    text = see(manager, campaign).content.decode()
+    for cells in (
+        ("at least 95 %", "Approval Rate", "HIT Approval Rate (%) for all Requesters&#x27; HITs"),
+        ("at least 5,000", "Number of previous submissions", "Number of HITs Approved"),
+        ("US, GB", "Current Country of Residence", "Location"),
+    ):
+        assert "".join(f"<td>{cell}</td>" for cell in cells) in text
+    assert filled(manager, campaign)["countries"] == "US, GB"
+
+
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
         ("studies", "6740a1 straße", "“straße” is not an id of a study."),
         ("answers", "0", "greater than or equal to 1"),
         ("answers", "", "required"),
+        ("approval_rate", "101", "less than or equal to 100"),
+        ("countries", "US, Narnia", "“NARNIA” is not the code of a country"),
         ("redirect", "http://x.org/{code}", "must begin with https:// and contain {code} once"),
         ("redirect", "https://x.org/", "must begin with https:// and contain {code} once"),
         ("name", "My Panel", "lower-case letters"),

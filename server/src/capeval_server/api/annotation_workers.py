@@ -21,6 +21,8 @@ from capeval_server.annotation.review.worker_summaries import (
     summarize_workers,
 )
 from capeval_server.annotation.workers import enrollment, payments, training
+from capeval_server.annotation.workers.bonuses import bonuses_csv
+from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.annotation.workers.trust import is_trusted
 from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
 from capeval_server.api.authentication import token_of
@@ -50,7 +52,8 @@ class CampaignWorker(Schema):
     """A worker, identified by pseudonym.
 
     `repeats` is the number of items that were shown to the worker again, mirrored. `repeated` is how many of
-    them the worker answered as before.
+    them the worker answered as before. `same_mailbox` lists the pseudonyms of other workers whose accounts
+    have an email address of the same mailbox.
     """
 
     pseudonym: str
@@ -61,6 +64,7 @@ class CampaignWorker(Schema):
     trusted: bool
     repeats: int
     repeated: int
+    same_mailbox: list[str]
 
 
 class Workers(Schema):
@@ -144,11 +148,16 @@ def _get_worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
-def _serialize_worker(worker: Participation, repeats: Mapping[int, tuple[Proportion, int]]) -> dict[str, Any]:
+def _serialize_worker(
+    worker: Participation,
+    repeats: Mapping[int, tuple[Proportion, int]],
+    mailboxes: Mapping[int, list[str]],
+) -> dict[str, Any]:
     again = repeats[worker.pk][0] if worker.pk in repeats else None
     return {
         "repeats": again.of if again else 0,
         "repeated": again.number if again else 0,
+        "same_mailbox": mailboxes.get(worker.pk, []),
         "pseudonym": worker.worker.pseudonym,
         "trusted": is_trusted(worker, get_options(worker.campaign)),
         **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
@@ -167,7 +176,19 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
     return answer
 
 
-@router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
+@router.get("/{slug}/bonuses", response={200: Any, (403, 404, 422): Problem})
+def bonus_lines(request: HttpRequest, slug: Slug) -> Any:
+    """Export the bonuses due to workers of Mechanical Turk as CSV.
+
+    The download is recorded in the history.
+    """
+    text = bonuses_csv(token_of(request).user, get_campaign(request, slug))
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="bonuses-{slug}.csv"'
+    return answer
+
+
+@router.post("/{slug}/invites", response={201: Tokens, (403, 404, 422): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Create invite tokens, one per person. They are returned only once."""
     tokens = enrollment.invite(token_of(request).user, get_campaign(request, slug), wanted.number)
@@ -179,8 +200,8 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """List up to 200 workers from the position `start`."""
     campaign = get_campaign(request, slug)
     found = campaign.participations.select_related("worker", "campaign").order_by("pk")
-    repeats = measure_consistency(campaign)
-    rows = [_serialize_worker(one, repeats) for one in found[start : start + PAGE_SIZE]]
+    repeats, mailboxes = measure_consistency(campaign), find_same_mailboxes(campaign)
+    rows = [_serialize_worker(one, repeats, mailboxes) for one in found[start : start + PAGE_SIZE]]
     return {"count": found.count(), "workers": rows}
 
 
@@ -220,7 +241,8 @@ def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason)
     """Resume a worker after a pause for failed attention checks."""
     worker = _get_worker(get_campaign(request, slug), pseudonym)
     resumed = training.resume(token_of(request).user, worker, why.reason)
-    return _serialize_worker(resumed, measure_consistency(worker.campaign, resumed))
+    repeats = measure_consistency(worker.campaign, resumed)
+    return _serialize_worker(resumed, repeats, find_same_mailboxes(worker.campaign))
 
 
 @router.post("/{slug}/workers/{pseudonym}/revoke", response={204: None, (403, 404): Problem})

@@ -97,13 +97,16 @@ def resume(
 def payments(
     slug: Slug,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
+    bonuses: Annotated[bool, Option(help="Write the bonuses for Mechanical Turk instead.")] = False,
 ) -> None:
     """Write the payments of all workers as CSV."""
     set_up()
     from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.workers.bonuses import bonuses_csv
     from capeval_server.annotation.workers.payments import payments_csv
 
-    deliver(payments_csv(None, get_campaign(slug)), output)
+    render = bonuses_csv if bonuses else payments_csv
+    deliver(render(None, get_campaign(slug)), output)
 
 
 def withdraw(

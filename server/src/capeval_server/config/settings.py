@@ -55,6 +55,8 @@ MIDDLEWARE = [
     "capeval_server.ops.access_log.AccessLogMiddleware",
     # Early, so that responses of later middleware also have the policy.
     "csp.middleware.CSPMiddleware",
+    # Between the policy and the middleware that sets cookies.
+    "capeval_server.http.framing.FramingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "capeval_server.http.private_responses.NoStoreMiddleware",

@@ -27,10 +27,10 @@ __all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "CampaignOptions", "get_options"]
 
 MOST_ANSWERS = 200
 
-# Quality settings are read when an item is assigned, or when an answer, a check or a report is stored, so a
-# change applies from then on: no stored answer, verdict or result depends on it. The options of other groups
-# are fixed: results depend on early stopping and on adaptive sampling, the order of items depends on the
-# seed, and a worker may be in the middle of a batch, a lease or a training attempt.
+# Quality settings are read when a person enters, when an item is assigned, or when an answer, a check or a
+# report is stored, so a change applies from then on: no stored answer, verdict or result depends on it. The
+# options of other groups are fixed: results depend on early stopping and on adaptive sampling, the order of
+# items depends on the seed, and a worker may be in the middle of a batch, a lease or a training attempt.
 _ASSIGNMENT = OptionGroup("Assignment of items")
 _STOPPING = OptionGroup("Early stopping", applies_to=lambda task: task.curtailed is not None)
 _SAMPLING = OptionGroup("Adaptive sampling", applies_to=lambda task: task.curtailed is not None)
@@ -39,6 +39,7 @@ _REPEATS = OptionGroup("Repeated items", is_quality=True, applies_to=lambda task
 _TRAINING = OptionGroup("Training")
 _REVIEWS = OptionGroup("Reviews", is_quality=True, applies_to=lambda task: task.reviewed)
 _REPLACEMENT = OptionGroup("Replacement of answers", is_quality=True)
+_ADMISSION = OptionGroup("Admission", is_quality=True)
 _PAY = OptionGroup("Pay")
 _LANGUAGE = OptionGroup("Language")
 _GROUPS = (
@@ -50,6 +51,7 @@ _GROUPS = (
     _TRAINING,
     _REVIEWS,
     _REPLACEMENT,
+    _ADMISSION,
     _PAY,
     _LANGUAGE,
 )
@@ -211,6 +213,18 @@ class CampaignOptions(BaseModel):
         "Minimum accepted share for trust (0 to 1)", 0.95
     )
     """A worker with a smaller share of accepted answers and passed checks is not trusted."""
+
+    open_to: Literal["everybody", "invited", "panel"] = _ADMISSION.option(
+        "People who may take part",
+        "everybody",
+        {
+            "everybody": "Everybody with an account or a link may take part.",
+            "invited": "Only people with an invite link may take part.",
+            "panel": "Only workers of the panel may take part.",
+        },
+    )
+    """Everybody with an account or a link, only people with an invite link, or only workers of the panel.
+    People who already take part continue."""
 
     pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = _PAY.option(
         "Pay per answer (amount)", "", "Each answer is paid {pay_per_answer} {currency}."

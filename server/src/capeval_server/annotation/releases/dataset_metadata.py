@@ -12,7 +12,7 @@ from capeval.datasets.data_card import SECTIONS
 from capeval.datasets.versions import DatasetTexts
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response, Review
-from capeval_server.annotation.workers import payments
+from capeval_server.annotation.workers import panels, payments
 
 __all__ = ["describe_dataset", "describe_images"]
 
@@ -74,12 +74,21 @@ def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTex
         title=campaign.title,
         sections={
             **({"Instructions": f"> {quoted}"} if quoted else {}),
-            "Workers": f"The captions were written by {people}, who read the instructions of the campaign.",
+            "Workers": f"The captions were written by {people}, who read the instructions of the campaign."
+            + _describe_conditions(campaign),
             **_describe_pay(campaign),
             **_describe_categories(rows),
             "Known faults": _describe_reviews(campaign, rows),
         },
     )
+
+
+def _describe_conditions(campaign: Campaign) -> str:
+    """Return a sentence about the conditions that the panel enforced, if there are any."""
+    settings = panels.find_settings(campaign)
+    if settings is None or not (conditions := panels.describe_conditions(settings)):
+        return ""
+    return f" The panel {settings.name} was asked for workers with {conditions}."
 
 
 def _describe_pay(campaign: Campaign) -> dict[str, str]:

@@ -24,6 +24,7 @@ from capeval_server.annotation.models import (
 )
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import panels
+from capeval_server.annotation.workers.admission import admits, check_admission
 from capeval_server.audit.models import record
 from capeval_server.core.errors import AssignmentError, CampaignError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -66,7 +67,8 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
     """Create invite tokens, one per person. Only their hashes are stored.
 
     Raises:
-        CampaignError: The number is less than 1 or more than `MOST_INVITES`.
+        CampaignError: The number is less than 1 or more than `MOST_INVITES`, or the campaign is only open to
+            its panel.
     """
     return invite_to_all(user, [campaign], number)
 
@@ -75,9 +77,16 @@ def invite_to_all(user: User | None, campaigns: Sequence[Campaign], number: int)
     """Create invite tokens, one per person, each of them for several campaigns.
 
     Raises:
-        CampaignError: The number is less than 1 or more than `MOST_INVITES`.
+        CampaignError: The number is less than 1 or more than `MOST_INVITES`, or a campaign is only open to
+            its panel.
         NotFoundError: A campaign was deleted.
     """
+    for campaign in campaigns:
+        if not admits(campaign, "invited"):
+            raise CampaignError(
+                f"the campaign {campaign.slug} is only open to its panel, so nobody could use invite links:"
+                " change 'open_to' first"
+            )
     if not 1 <= number <= MOST_INVITES:
         raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
     tokens = [PREFIX + secrets.token_urlsafe(32) for _ in range(number)]
@@ -101,7 +110,7 @@ def get_invited(campaign: Campaign, token: str) -> Participation:
 
     Raises:
         NotFoundError: The token is not a valid token of this campaign.
-        AssignmentError: Its owner has withdrawn.
+        AssignmentError: Its owner has withdrawn, or the campaign is only open to others.
     """
     if token.startswith(panels.PREFIX):
         return panels.get_entered(campaign, token)
@@ -111,6 +120,7 @@ def get_invited(campaign: Campaign, token: str) -> Participation:
     if found is None:
         check_may_enroll(campaign, f"link {digest}")
         raise NotFoundError
+    check_admission(campaign, "invited", found)
     return found
 
 
@@ -145,14 +155,15 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
 
     Raises:
         NotFoundError: The campaign is not open yet.
-        AssignmentError: The user has withdrawn from it.
+        AssignmentError: The user has withdrawn from it, or it is only open to others.
     """
     check_may_enroll(campaign, f"user {user.pk}")
+    found = Participation.objects.filter(worker__user=user, campaign=campaign).first()
+    if found is None and campaign.state == Campaign.State.DRAFT:
+        raise NotFoundError
+    check_admission(campaign, "account", found)
     worker, _ = Worker.objects.get_or_create(user=user)
-    found = Participation.objects.filter(worker=worker, campaign=campaign).first()
     if found is None:
-        if campaign.state == Campaign.State.DRAFT:
-            raise NotFoundError
         with transaction.atomic():
             Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
             found, _ = Participation.objects.get_or_create(worker=worker, campaign=campaign)
@@ -216,6 +227,9 @@ def _find_conflict(participation: Participation, person: int, known: QuerySet[Pa
         known: The participations that come before it.
     """
     same = Q(worker__user=person) | Q(worker__account=person)
+    if not admits(participation.campaign, "account"):
+        # A visit that did not become work doesn't keep an invited person out.
+        known = known.exclude(worker__user=person, stage=Participation.Stage.INVITED)
     if known.filter(same).exclude(pk=participation.pk).exists():
         return gettext("you already take part in this campaign, by another link or as a user")
     if competes(participation.campaign, person):

@@ -15,20 +15,30 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
+from capeval_server.annotation.core.option_texts import format_count
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
+from capeval_server.annotation.workers import external_questions
+from capeval_server.annotation.workers.admission import check_admission
+from capeval_server.annotation.workers.external_questions import ExternalQuestion
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, EntryError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
     "PREFIX",
+    "Frame",
     "PanelSettings",
     "SessionEnd",
     "Signature",
+    "describe_conditions",
     "end",
     "enter",
+    "find_frame",
+    "find_settings",
+    "frame_token_of",
     "get_entered",
     "get_session_end",
+    "is_submitted",
     "open_session",
     "panel_settings",
     "remaining_answers",
@@ -38,6 +48,7 @@ __all__ = [
 
 # Prefix of the tokens that identify panel workers, instead of invite tokens.
 PREFIX = "panel_"
+_SALT = "annotation.panels"
 _TOKEN_SECONDS = 180 * 86_400
 _LONGEST_ID = 200
 _LONGEST_TOKEN = 8000
@@ -46,6 +57,8 @@ _Outcome = Session.Outcome
 
 _Parameter = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,50}$")]
 _Id = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
+# ISO 3166-1 alpha-2, as Mechanical Turk names countries.
+_Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{4,50}$")]
 
 
@@ -92,13 +105,40 @@ class PanelSettings(BaseModel):
     session: _Parameter = "SESSION_ID"
     # Studies whose workers are accepted; empty accepts all studies.
     studies: Annotated[list[_Id], Field(max_length=1000)] = []
+    # Conditions for workers, which the panel enforces: the minimum approval rate in percent (0 for none), the
+    # minimum number of approved earlier tasks, and the countries of residence (empty for all).
+    approval_rate: Annotated[int, Field(ge=0, le=100)] = 0
+    approved_tasks: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    countries: Annotated[list[_Country], Field(max_length=250)] = []
     # Number of answers that completes a session.
     answers: Annotated[int, Field(ge=1, le=100_000)]
     # URL to which workers return at the end, with {code}; empty if the panel has no such URL.
     redirect: Annotated[str, Field(max_length=500)] = ""
+    # Set for a panel of Mechanical Turk, which shows the campaign in a frame.
+    external_question: ExternalQuestion | None = None
     signed: Signature | None = None
     # The end code of each outcome; missing ones are generated.
     codes: dict[str, _Code] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parameters(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("external_question") is not None:
+            return {"name": "mturk", **external_questions.PARAMETERS, **content}
+        return content
+
+    @model_validator(mode="after")
+    def _as_external_question(self) -> Self:
+        if self.external_question is None:
+            return self
+        for name, parameter in external_questions.PARAMETERS.items():
+            if getattr(self, name) != parameter:
+                raise ValueError(f"{name} must be {parameter!r}, as in Mechanical Turk")
+        if self.redirect:
+            raise ValueError("redirect must be empty: the frame of Mechanical Turk submits a form instead")
+        if self.signed is not None:
+            raise ValueError("signed must be omitted: Mechanical Turk does not sign its links")
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -113,6 +153,22 @@ class PanelSettings(BaseModel):
         if len({self.participant, self.study, self.session}) != 3:
             raise ValueError("participant, study and session must be different parameters")
         return self
+
+
+def describe_conditions(settings: PanelSettings) -> str:
+    """Return the conditions for a panel's workers as a phrase, or "" if there are none.
+
+    >>> describe_conditions(PanelSettings(name="x", answers=1, approval_rate=95, countries=["US", "GB"]))
+    'an approval rate of at least 95 %, residence in US or GB'
+    """
+    found = []
+    if settings.approval_rate:
+        found.append(f"an approval rate of at least {settings.approval_rate} %")
+    if settings.approved_tasks:
+        found.append(f"at least {format_count(settings.approved_tasks, 'approved earlier task')}")
+    if settings.countries:
+        found.append(f"residence in {' or '.join(settings.countries)}")
+    return ", ".join(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,10 +226,16 @@ def panel_settings(campaign: Campaign) -> PanelSettings:
     Raises:
         NotFoundError: The campaign has no panel.
     """
-    found = Panel.objects.filter(campaign=campaign).first()
+    found = find_settings(campaign)
     if found is None:
         raise NotFoundError
-    return PanelSettings.model_validate(found.settings)
+    return found
+
+
+def find_settings(campaign: Campaign) -> PanelSettings | None:
+    """Return the settings of the panel of a campaign; None if it has no panel."""
+    found = Panel.objects.filter(campaign=campaign).first()
+    return PanelSettings.model_validate(found.settings) if found else None
 
 
 def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
@@ -188,15 +250,21 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     Raises:
         NotFoundError: The campaign has no panel, or is not open yet.
         EntryError: Parameters of the panel are missing or invalid, or lack the required signature.
-        AssignmentError: The worker has withdrawn from the campaign.
+        AssignmentError: The worker has withdrawn from the campaign, or it is only open to others.
     """
     settings = panel_settings(campaign)
     if campaign.state == Campaign.State.DRAFT:
         raise NotFoundError
+    if settings.external_question is not None:
+        if query.get(settings.session) == external_questions.PREVIEW:
+            raise EntryError("this is a preview: accept the HIT to work on it")
+        external_questions.check_submit_origin(query.get("turkSubmitTo", ""))
     participant, study, session = _read_ids(settings, query)
     if settings.studies and study not in settings.studies:
         raise EntryError(gettext("this link belongs to a study that is not part of this campaign"))
     check_may_enroll(campaign, f"panel {settings.name} {participant}")
+    whose = {"worker__identities__panel": settings.name, "worker__identities__panel_id": participant}
+    check_admission(campaign, "panel", campaign.participations.filter(**whose).first())
     with transaction.atomic():
         # The lock serializes simultaneous requests of the same worker.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -205,6 +273,8 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
             worker = Worker.objects.create()
             identity = Identity.objects.create(worker=worker, panel=settings.name, panel_id=participant)
         found, _ = Participation.objects.get_or_create(worker=identity.worker, campaign=campaign)
+        if settings.external_question is not None:
+            _reopen(found, session)
         found.sessions.get_or_create(
             session=session,
             defaults={
@@ -216,6 +286,26 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
         )
     found.worker, found.campaign = identity.worker, campaign
     return found
+
+
+def _reopen(participation: Participation, session: str) -> None:
+    """Prepare a worker's session that a later one interrupted, so that it can become the latest.
+
+    Workers can accept several assignments, and open them in any order.
+
+    Raises:
+        EntryError: The session has answers. They stay in it, but it can't be completed.
+    """
+    known = participation.sessions.filter(session=session, outcome="").first()
+    later = participation.sessions.filter(pk__gt=known.pk).order_by("pk").first() if known else None
+    if known is None or later is None:
+        return
+    if number := later.answered_before - known.answered_before:
+        raise EntryError(
+            "you opened another assignment of this task before you completed this one: please return this"
+            f" HIT; your answers ({number}) are stored, and the requester can pay them as a bonus"
+        )
+    known.delete()
 
 
 def _read_ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, str, str]:
@@ -275,7 +365,47 @@ def _decode_claims(signature: Signature, token: str) -> Mapping[str, Any]:
 
 def token_of(participation: Participation) -> str:
     """Return the token that identifies a panel worker, in a cookie or in API requests."""
-    return PREFIX + signing.dumps(participation.pk, salt="annotation.panels")
+    return PREFIX + signing.dumps(participation.pk, salt=_SALT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """An assignment of Mechanical Turk in the frame that shows it.
+
+    Attributes:
+        session: Key of the session.
+        assignment: Mechanical Turk's id of the assignment.
+        origin: Origin of the site to which the assignment is submitted.
+    """
+
+    session: int
+    assignment: str
+    origin: str
+
+
+def frame_token_of(participation: Participation, query: Mapping[str, str]) -> str:
+    """Return the token that identifies a worker and an assignment in a frame.
+
+    Args:
+        participation: The participation, from `enter`.
+        query: The query parameters with which it was entered.
+    """
+    assignment = query[external_questions.PARAMETERS["session"]]
+    session = participation.sessions.get(session=assignment)
+    content = [participation.pk, session.pk, assignment, query["turkSubmitTo"]]
+    return PREFIX + signing.dumps(content, salt=_SALT)
+
+
+def find_frame(token: str) -> Frame | None:
+    """Return the assignment that a token identifies; None for other tokens, and for invalid ones."""
+    try:
+        content = signing.loads(token.removeprefix(PREFIX), salt=_SALT, max_age=_TOKEN_SECONDS)
+    except signing.BadSignature:
+        return None
+    if not isinstance(content, list):
+        return None
+    _, session, assignment, origin = content
+    return Frame(session=session, assignment=assignment, origin=origin)
 
 
 def get_entered(campaign: Campaign, token: str) -> Participation:
@@ -283,17 +413,20 @@ def get_entered(campaign: Campaign, token: str) -> Participation:
 
     Raises:
         NotFoundError: The token is not valid in this campaign.
-        AssignmentError: The worker has withdrawn.
+        AssignmentError: The worker has withdrawn, or the campaign is only open to others.
     """
     try:
-        key = signing.loads(token.removeprefix(PREFIX), salt="annotation.panels", max_age=_TOKEN_SECONDS)
+        key = signing.loads(token.removeprefix(PREFIX), salt=_SALT, max_age=_TOKEN_SECONDS)
     except signing.BadSignature:
         raise NotFoundError from None
+    if isinstance(key, list):
+        key = key[0]
     rows = Participation.objects.filter(pk=key, campaign=campaign).select_related("worker", "campaign")
     found = rows.first()
     if found is None:
         raise NotFoundError
     check_not_withdrawn(found)
+    check_admission(campaign, "panel", found)
     return found
 
 
@@ -320,12 +453,23 @@ def remaining_answers(participation: Participation, session: Session) -> int:
     return max(0, panel_settings(participation.campaign).answers - given)
 
 
-def get_session_end(participation: Participation) -> SessionEnd | None:
-    """Return the end of the worker's latest session.
+def is_submitted(outcome: str) -> bool:
+    """Return whether workers submit an assignment with this outcome to Mechanical Turk.
+
+    Others return the HIT.
+    """
+    return outcome not in ("", _Outcome.NO_CONSENT, _Outcome.UNSUITABLE)
+
+
+def get_session_end(participation: Participation, frame: Frame | None = None) -> SessionEnd | None:
+    """Return the end of a worker's session: that of the frame, or else the latest.
 
     None if it has not ended, or if the worker did not come from a panel.
     """
-    session = open_session(participation)
+    if frame is None:
+        session = open_session(participation)
+    else:
+        session = participation.sessions.filter(pk=frame.session).first()
     if session is None or not session.outcome:
         return None
     settings = panel_settings(participation.campaign)

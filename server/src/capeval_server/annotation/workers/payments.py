@@ -17,6 +17,7 @@ from capeval.toolkit import escape_row
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
+from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
 
@@ -39,6 +40,7 @@ class PaymentRow:
         seconds: Time from the assignment of each batch to its last answer, in seconds.
         amount: Payment for the answers at the campaign's rate; empty if it has none.
         currency: Currency of the rate.
+        same_mailbox: Pseudonyms of other workers whose accounts have an address of the same mailbox.
     """
 
     worker: str
@@ -52,6 +54,7 @@ class PaymentRow:
     seconds: int
     amount: str
     currency: str
+    same_mailbox: str
 
 
 @dataclass(frozen=True)
@@ -97,15 +100,16 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
     """Yield the payment rows of a campaign, by worker and session in order of arrival."""
     options = get_options(campaign)
     answers = _load_answers(Response.objects.filter(item__campaign=campaign))
+    mailboxes = find_same_mailboxes(campaign)
     workers = campaign.participations.select_related("worker").prefetch_related("sessions")
     identities: dict[int, Identity] = {}
     for identity in Identity.objects.filter(worker__participations__campaign=campaign).order_by("pk"):
         identities.setdefault(identity.worker_id, identity)
     for one in workers.order_by("pk"):
-        mine = answers.get(one.pk, [])
+        mine, same = answers.get(one.pk, []), " ".join(mailboxes.get(one.pk, []))
         sessions = sorted(one.sessions.all(), key=lambda session: session.pk)
         if not sessions and mine:
-            yield _build_row(one, None, None, mine, options)
+            yield _build_row(one, None, None, mine, options, same)
         for place, session in enumerate(sessions):
             until = sessions[place + 1].entered if place + 1 < len(sessions) else None
             within = [
@@ -113,7 +117,7 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
                 for answer in mine
                 if session.entered <= answer.received and (until is None or answer.received < until)
             ]
-            yield _build_row(one, session, identities.get(one.worker_id), within, options)
+            yield _build_row(one, session, identities.get(one.worker_id), within, options, same)
 
 
 def measure_work(participation: Participation) -> tuple[int, str]:
@@ -148,6 +152,7 @@ def _build_row(
     identity: Identity | None,
     answers: list[_Answer],
     options: CampaignOptions,
+    same_mailbox: str,
 ) -> PaymentRow:
     rate = options.pay_per_answer
     return PaymentRow(
@@ -162,6 +167,7 @@ def _build_row(
         seconds=_sum_seconds(answers, options),
         amount=str(len(answers) * Decimal(rate)) if rate else "",
         currency=options.currency,
+        same_mailbox=same_mailbox,
     )
 
 

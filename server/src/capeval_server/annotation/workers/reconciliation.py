@@ -49,7 +49,7 @@ _COLUMNS = {
     "submission": ("submissionid", "sessionid", "assignmentid"),
     "participant": ("participantid", "prolificpid", "prolificid", "workerid"),
     "status": ("status", "submissionstatus", "assignmentstatus"),
-    "entered": ("completioncode", "enteredcode", "studycode"),
+    "entered": ("completioncode", "enteredcode", "studycode", "answercompletioncode"),
     "seconds": ("timetaken", "timetakenseconds", "worktimeinseconds"),
 }
 _TITLES = {

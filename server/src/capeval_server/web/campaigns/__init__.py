@@ -62,6 +62,7 @@ urlpatterns = [
     _create_route("workers/<slug:pseudonym>/resume/", workers.resume, "resume"),
     _create_route("workers/<slug:pseudonym>/revoke/", workers.revoke, "revoke"),
     _create_route("payments.csv", workers.payments, "payments"),
+    _create_route("bonuses.csv", recruiting.bonuses, "bonuses"),
     _create_route("reviews/", reviews.reviews, "reviews"),
     _create_route("reviews/<int:pk>/", reviews.review, "review"),
     _create_route("reviews/accept/", reviews.accept, "accept"),

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.workers.panels import find_settings
 from capeval_server.annotation.workers.reconciliation import (
     MOST_BYTES,
     Reconciliation,
@@ -18,7 +19,6 @@ from capeval_server.annotation.workers.reconciliation import (
 from capeval_server.annotation.workers.reconciliation import reconcile as compare_export
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.common import for_managers, show
-from capeval_server.web.campaigns.recruiting import find_settings
 from capeval_server.web.campaigns.recruiting_forms import ExportForm
 from capeval_server.web.hosting.common import errors_in_form, form_status
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
+from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from capeval_server.accounts.services.users import get_user
+from capeval_server.annotation.core.option_texts import render_sentence
+from capeval_server.annotation.core.options import CampaignOptions, get_options
 from capeval_server.annotation.models import Campaign, Participation, Session
-from capeval_server.annotation.workers import panels
-from capeval_server.core.errors import NotFoundError
+from capeval_server.annotation.workers import external_questions, panels
+from capeval_server.annotation.workers.admission import WAYS, admits
+from capeval_server.annotation.workers.bonuses import bonuses_csv
+from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.recruiting_forms import PanelForm
+from capeval_server.web.campaigns.worker_conditions import list_conditions
 from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
 
-__all__ = ["OUTCOMES", "find_settings", "recruiting"]
+__all__ = ["OUTCOMES", "bonuses", "recruiting"]
 
 _Outcome = Session.Outcome
 _APPROVE, _REVIEW, _RETURN = "Approve automatically", "Review manually", "Request a return"
@@ -58,7 +65,7 @@ class EndCode:
 @require_http_methods(["GET", "HEAD", "POST"])
 def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show the ways to a campaign, and change its panel."""
-    saved = find_settings(campaign)
+    saved = panels.find_settings(campaign)
     sent = (request.POST,) if request.method == "POST" else ()
     form = PanelForm(*sent, origin=request.build_absolute_uri("/").rstrip("/"), saved=saved)
     if form.is_valid():
@@ -70,8 +77,12 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     others = campaign.participations.filter(sessions=None)
     context = {
         "form": form,
+        "admission": _describe_admission(campaign),
+        "open": {way: admits(campaign, way) for way in WAYS},
         "panel": saved,
+        "conditions": list_conditions(saved) if saved else [],
         "address": _panel_address(request, campaign, saved) if saved else "",
+        "files": _list_files(request, campaign, saved) if saved else [],
         "is_prolific": saved is not None and not _has_other_parameters(saved),
         "codes": list(_list_codes(campaign, saved)) if saved else [],
         "join_address": request.build_absolute_uri(reverse("annotate", args=(campaign.slug,))),
@@ -82,12 +93,24 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return show(request, campaign, "recruiting", tab="recruiting", **context, status=form_status(form))
 
 
-def find_settings(campaign: Campaign) -> panels.PanelSettings | None:
-    """Return the settings of the campaign's panel; None if it has no panel."""
+@for_managers
+@require_safe
+def bonuses(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Export the bonuses due to workers of Mechanical Turk as CSV."""
     try:
-        return panels.panel_settings(campaign)
-    except NotFoundError:
-        return None
+        text = bonuses_csv(get_user(request), campaign)
+    except CampaignError as error:
+        messages.error(request, f"{error}.")
+        return redirect("campaign_recruiting", campaign.slug)
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="bonuses-{campaign.slug}.csv"'
+    return answer
+
+
+def _describe_admission(campaign: Campaign) -> str:
+    """Return the sentence about admission to a campaign."""
+    about = CampaignOptions.described()["open_to"]
+    return render_sentence("open_to", about, get_options(campaign).model_dump())
 
 
 def _panel_address(request: HttpRequest, campaign: Campaign, settings: panels.PanelSettings) -> str:
@@ -98,6 +121,35 @@ def _panel_address(request: HttpRequest, campaign: Campaign, settings: panels.Pa
     return f"{place}?" + "&".join(
         f"{quote(name)}=" + (f"{{{name}}}" if other else f"{{{{%{name}%}}}}") for name in names
     )
+
+
+def _list_files(
+    request: HttpRequest, campaign: Campaign, settings: panels.PanelSettings
+) -> list[dict[str, str]]:
+    """Return the files with which a HIT is created, as parts of the page; none for other panels."""
+    if settings.external_question is None:
+        return []
+    place = request.build_absolute_uri(reverse("annotate_panel", args=(campaign.slug,)))
+    # Mechanical Turk accepts only HTTPS.
+    address = urlunsplit(urlsplit(place)._replace(scheme="https"))
+    requirements = external_questions.list_requirements(
+        approval_rate=settings.approval_rate,
+        approved_tasks=settings.approved_tasks,
+        countries=settings.countries,
+    )
+    question = external_questions.question_xml(address, settings.external_question)
+    return [
+        {
+            "text": "External question (XML)",
+            "name": f"external-question-{campaign.slug}.xml",
+            "address": f"data:application/xml;charset=utf-8,{quote(question)}",
+        },
+        {
+            "text": "Worker requirements (JSON)",
+            "name": f"worker-requirements-{campaign.slug}.json",
+            "address": f"data:application/json,{quote(json.dumps(requirements, indent=2))}",
+        },
+    ]
 
 
 def _has_other_parameters(settings: panels.PanelSettings) -> bool:

@@ -18,12 +18,13 @@ from capeval_server.annotation.responses.content_warnings import count_warned_im
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.review.worker_summaries import summarize_workers
 from capeval_server.annotation.workers import enrollment, training
+from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.annotation.workers.payments import payments_csv
 from capeval_server.core.errors import CampaignError
 from capeval_server.web.campaigns.common import for_managers, show, worker_of
 from capeval_server.web.campaigns.forms import InviteForm, ReasonForm
 from capeval_server.web.campaigns.presenters import format_count
-from capeval_server.web.hosting.common import add_success_message, form_status
+from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
 
 __all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
 
@@ -45,6 +46,7 @@ def _show_workers(
         "workers",
         tab="workers",
         workers=summarize_workers(campaign),
+        mailboxes=find_same_mailboxes(campaign),
         invited=waiting,
         form=form,
         links=links or [],
@@ -59,7 +61,9 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = InviteForm(request.POST)
     links: list[str] = []
     if form.is_valid():
-        tokens = enrollment.invite(get_user(request), campaign, form.cleaned_data["number"])
+        tokens: list[str] = []
+        with errors_in_form(form):
+            tokens = enrollment.invite(get_user(request), campaign, form.cleaned_data["number"])
         links = [
             request.build_absolute_uri(reverse("annotate_enter", args=(campaign.slug, token)))
             for token in tokens
@@ -88,6 +92,7 @@ def _show_worker(
         summary=summary,
         options=get_options(campaign),
         warned=count_warned_images(participation),
+        same_mailbox=find_same_mailboxes(campaign).get(participation.pk, []),
         effect=moderation.effect_of_blocking(participation),
         exclusions=participation.exclusions.order_by("-time", "-pk"),
         blocked=participation.stage == Participation.Stage.BLOCKED,

@@ -24,6 +24,7 @@ from capeval_server.core.errors import AssignmentError, EntryError, NotFoundErro
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
+from capeval_server.web.worker import frames
 from capeval_server.web.worker.language import in_campaign_language
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "agree",
     "enter",
     "enter_from_panel",
+    "find_frame",
     "for_leaving_workers",
     "for_workers",
     "refused",
@@ -62,12 +64,19 @@ def _restrict(view: View, *, apart: bool) -> View:
     @in_campaign_language
     @wraps(view)
     def wrapper(request: HttpRequest, campaign: Campaign, **named: Any) -> HttpResponseBase:
+        if find_frame(request, campaign) is not None:
+            frames.allow_turk(request)
         try:
             participation = _get_participation(request, campaign)
             if apart:
                 enrollment.check_conflicts(participation, _get_account(request))
         except AssignmentError as error:
             return refused(request, campaign, error)
+        except NotFoundError:
+            answer = frames.show_missing_cookies(request, campaign)
+            if answer is None:
+                raise
+            return answer
         return view(request, participation, **named)
 
     return wrapper
@@ -92,6 +101,11 @@ def _get_participation(request: HttpRequest, campaign: Campaign) -> Participatio
     if not isinstance(request.user, User):
         raise NotFoundError
     return enrollment.enter_as_user(request.user, campaign)
+
+
+def find_frame(request: HttpRequest, campaign: Campaign) -> panels.Frame | None:
+    """Return the assignment of Mechanical Turk in which a worker sees the page; None for other workers."""
+    return panels.find_frame(request.COOKIES.get(_cookie_name(campaign), ""))
 
 
 def _get_account(request: HttpRequest) -> User | None:
@@ -130,11 +144,18 @@ def enter(request: HttpRequest, campaign: Campaign, token: str) -> HttpResponse:
 @in_campaign_language
 def enter_from_panel(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Follow a panel's link, and redirect to a URL without the panel's ids."""
+    given = request.GET.dict()
+    framed = panels.panel_settings(campaign).external_question is not None
+    if framed:
+        frames.allow_turk(request)
     try:
-        participation = panels.enter(campaign, request.GET.dict())
+        if frames.is_preview(campaign, request):
+            return frames.show_preview(request, campaign)
+        participation = panels.enter(campaign, given)
     except (AssignmentError, EntryError) as error:
         return refused(request, campaign, error)
-    return _set_cookie(campaign, panels.token_of(participation))
+    token = panels.frame_token_of(participation, given) if framed else panels.token_of(participation)
+    return _set_cookie(campaign, token)
 
 
 def _set_cookie(campaign: Campaign, token: str) -> HttpResponse:

@@ -38,7 +38,8 @@ from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 from capeval_server.web.worker.choices import build_questions, keys_of
-from capeval_server.web.worker.enrollment import for_workers, show_texts
+from capeval_server.web.worker.enrollment import find_frame, for_workers, show_texts
+from capeval_server.web.worker.frames import get_submission
 from capeval_server.web.worker.pictures import picture_of
 from capeval_server.web.worker.script_texts import list_script_texts
 from capeval_server.web.worker.training import show_try
@@ -57,7 +58,8 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     Instead of a batch, the page can show the end of the session, the texts to agree to, the result of a
     training attempt, or the reason why there is no work.
     """
-    end = panels.get_session_end(participation)
+    frame = find_frame(request, participation.campaign)
+    end = panels.get_session_end(participation, frame)
     if end is not None:
         return _show_end(request, participation, end)
     if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
@@ -68,7 +70,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     work = assignment.assign_work(participation)
     if not work.assignments:
         # Asking for work may have ended the session.
-        end = panels.get_session_end(participation)
+        end = panels.get_session_end(participation, frame)
         if end is not None:
             return _show_end(request, participation, end)
         shown = {
@@ -127,11 +129,14 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
 
 
 def _show_end(request: HttpRequest, participation: Participation, end: panels.SessionEnd) -> HttpResponse:
+    frame = find_frame(request, participation.campaign)
     shown = {
         "campaign": participation.campaign,
         "end": end,
         "text": gettext(end.text),
         "answered": participation.answered,
+        "framed": frame is not None,
+        "submission": get_submission(request, frame, end),
     }
     return render(request, "web/worker/end.html", shown)
 

@@ -13,7 +13,8 @@ from capeval_server.annotation.review import withdrawal
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import panels
 from capeval_server.web.markdown import to_html
-from capeval_server.web.worker.enrollment import for_leaving_workers
+from capeval_server.web.worker.enrollment import find_frame, for_leaving_workers
+from capeval_server.web.worker.frames import get_submission
 
 __all__ = ["leave"]
 
@@ -28,7 +29,15 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
             messages.error(request, gettext("Please confirm that you want to withdraw permanently."))
             return redirect("annotate_leave", campaign.slug)
         effect = withdrawal.withdraw(None, participation, by_worker=True)
-        shown = {"campaign": campaign, "effect": effect, "end": panels.get_session_end(participation)}
+        frame = find_frame(request, campaign)
+        end = panels.get_session_end(participation, frame)
+        shown = {
+            "campaign": campaign,
+            "effect": effect,
+            "end": end,
+            "framed": frame is not None,
+            "submission": get_submission(request, frame, end),
+        }
         return render(request, "web/worker/left.html", shown)
     texts = participation.consented_to
     shown = {
