@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from django.utils.translation import gettext, gettext_noop
+
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.core.errors import AssignmentError
@@ -15,8 +17,10 @@ WAYS: tuple[Way, ...] = get_args(Way)
 """The ways into a campaign."""
 
 _REASONS = {
-    "invited": "this campaign is only for people with an invite link",
-    "panel": "this campaign is only for workers of its panel: please start from the panel's page",
+    "invited": gettext_noop("this campaign is only for people with an invite link"),
+    "panel": gettext_noop(
+        "this campaign is only for workers of its panel: please start from the panel's page"
+    ),
 }
 
 
@@ -39,4 +43,4 @@ def check_admission(campaign: Campaign, way: Way, known: Participation | None = 
     if known is not None and known.stage != Participation.Stage.INVITED:
         return
     if not admits(campaign, way):
-        raise AssignmentError(_REASONS[get_options(campaign).open_to])
+        raise AssignmentError(gettext(_REASONS[get_options(campaign).open_to]))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from xml.sax.saxutils import escape
 
+from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict, Field
 
 from capeval_server.core.errors import EntryError
@@ -58,9 +59,9 @@ def check_submit_origin(origin: str) -> None:
         EntryError: The origin is a different one.
     """
     if origin not in _SUBMIT_ORIGINS:
-        raise EntryError(
-            f"the link must come from Mechanical Turk: 'turkSubmitTo' must be {' or '.join(_SUBMIT_ORIGINS)}"
-        )
+        text = gettext("the link must come from Mechanical Turk: 'turkSubmitTo' must be {one} or {other}")
+        one, other = _SUBMIT_ORIGINS
+        raise EntryError(text.format(one=one, other=other))
 
 
 def submit_address(origin: str) -> str:

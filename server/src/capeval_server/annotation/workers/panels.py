@@ -257,7 +257,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
         raise NotFoundError
     if settings.external_question is not None:
         if query.get(settings.session) == external_questions.PREVIEW:
-            raise EntryError("this is a preview: accept the HIT to work on it")
+            raise EntryError(gettext("this is a preview: accept the HIT to work on it"))
         external_questions.check_submit_origin(query.get("turkSubmitTo", ""))
     participant, study, session = _read_ids(settings, query)
     if settings.studies and study not in settings.studies:
@@ -301,10 +301,11 @@ def _reopen(participation: Participation, session: str) -> None:
     if known is None or later is None:
         return
     if number := later.answered_before - known.answered_before:
-        raise EntryError(
+        text = gettext(
             "you opened another assignment of this task before you completed this one: please return this"
-            f" HIT; your answers ({number}) are stored, and the requester can pay them as a bonus"
+            " HIT; your answers ({number}) are stored, and the requester can pay them as a bonus"
         )
+        raise EntryError(text.format(number=number))
     known.delete()
 
 
