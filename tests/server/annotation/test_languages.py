@@ -7,11 +7,13 @@ import re
 import pytest
 from django.test import Client
 
+from capeval_server.annotation.core.languages import describe_language, find_page_language
 from capeval_server.annotation.models import Assignment, Campaign
 from capeval_server.annotation.workers import enrollment
 from tests.server.campaigns import make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
+from tests.server.web.test_campaign_pages import created, new_form
 
 pytestmark = pytest.mark.django_db
 
@@ -62,3 +64,35 @@ def test_organizers_read_english() -> None:
     assert "German (not reviewed)" in page
     missing = client.get(f"/annotate/{campaign.slug}/00000000-0000-0000-0000-000000000000/image/small/")
     assert '<html lang="en">' in missing.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("code", "page", "described"),
+    [
+        ("de-AT", "de", "German (not reviewed)"),
+        ("en-GB", "en", "English"),
+        ("is", "en", "Icelandic (pages in English)"),
+        ("xx-Latn", "en", "xx-Latn (pages in English)"),
+    ],
+)
+def test_languages_of_pages(code: str, page: str, described: str) -> None:
+    assert (find_page_language(code), describe_language(code)) == (page, described)
+
+
+def test_texts_in_a_language_without_translation_are_marked() -> None:
+    campaign = make("triplet", language="he")
+    client = enter(campaign)
+    page = see(client, campaign)
+    assert '<html lang="en">' in page
+    assert '<div class="prose" lang="he" dir="auto">' in page
+    client.post(f"/annotate/{campaign.slug}/agree/", {"texts": "1"})
+    assert '<span class="sentence" lang="he" dir="auto">a hound</span>' in see(client, campaign)
+
+
+def test_an_invalid_language_is_rejected_in_the_form() -> None:
+    staff = Someone("staff", is_staff=True)
+    form = new_form("pages", pictures=1, language="German")
+    page = staff.do("/new/campaign/from/write-coco/", 422, **form).content.decode()
+    assert "must be a language code such as de, pt-BR or zh-Hant (got &#x27;German&#x27;)" in page
+    created(staff, new_form("pages", pictures=1, language="de"))
+    assert Campaign.objects.get().settings["language"] == "de"

@@ -13,9 +13,9 @@ from functools import partial
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext_noop
 
 from capeval_server.challenges.models import Challenge
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = [
     "EXCLUDED",

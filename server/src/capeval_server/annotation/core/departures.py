@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from capeval_server.annotation.models import Campaign, Departure, Participation
 from capeval_server.core.errors import AssignmentError
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = ["check_may_enroll", "check_not_withdrawn", "departure_digest"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,18 +15,18 @@ from django.utils.translation import to_language
 
 __all__ = [
     "BUILT_IN",
-    "LANGUAGE_PATTERN",
     "PageLanguage",
     "describe_language",
     "find_page_language",
     "list_page_languages",
+    "validate_language",
 ]
 
 BUILT_IN = "en"
 """The language of the texts in the source code, and of pages without a translation."""
 
-LANGUAGE_PATTERN = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
-"""A language code (BCP 47), such as `de`, `pt-BR` or `zh-Hant`."""
+# A language, and optionally script, region and variants (BCP 47).
+_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,21 @@ class PageLanguage:
 
     def __str__(self) -> str:
         return self.name if self.is_reviewed else f"{self.name} (not reviewed)"
+
+
+def validate_language(code: str) -> str:
+    """Return a language code.
+
+    Raises:
+        ValueError: It has not the form of a code of BCP 47.
+
+    Examples:
+        >>> validate_language("pt-BR")
+        'pt-BR'
+    """
+    if not _CODE.fullmatch(code):
+        raise ValueError(f"must be a language code such as de, pt-BR or zh-Hant (got {code!r})")
+    return code
 
 
 def list_page_languages() -> Mapping[str, PageLanguage]:
@@ -69,7 +85,7 @@ def _read_catalogs(folders: tuple[str, ...]) -> dict[str, PageLanguage]:
 
 
 def _name_of(code: str) -> str:
-    return str(LANG_INFO.get(code, {}).get("name", code))
+    return str(LANG_INFO.get(code.lower(), {}).get("name", code))
 
 
 def find_page_language(code: str) -> str:
@@ -98,4 +114,4 @@ def describe_language(code: str) -> str:
     page = find_page_language(code)
     if page != BUILT_IN or code.lower().split("-")[0] == BUILT_IN:
         return str(list_page_languages()[page])
-    return f"{_name_of(code.lower())} (pages in English)"
+    return f"{_name_of(code)} (pages in English)"

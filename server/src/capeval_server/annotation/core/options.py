@@ -12,11 +12,11 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
-from capeval_server.annotation.core.languages import BUILT_IN, LANGUAGE_PATTERN
+from capeval_server.annotation.core.languages import BUILT_IN, validate_language
 from capeval_server.annotation.core.option_texts import OptionGroup
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 
@@ -233,7 +233,7 @@ class CampaignOptions(BaseModel):
     currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = _PAY.option("Currency", "")
     """Three letters, for example EUR."""
 
-    language: Annotated[str, Field(pattern=LANGUAGE_PATTERN)] = _LANGUAGE.option(
+    language: Annotated[str, AfterValidator(validate_language)] = _LANGUAGE.option(
         "Language (code)", BUILT_IN, "The language of the campaign is {language:language}."
     )
     """Language of the instructions and captions, for example de or pt-BR. The pages of workers are translated

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import DateTimeField, Exists, ExpressionWrapper, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Greatest, Least
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.departures import check_not_withdrawn
 from capeval_server.annotation.core.digests import draw_number
@@ -39,6 +39,7 @@ from capeval_server.annotation.workers.panels import end, open_session, remainin
 from capeval_server.annotation.workers.training import finished_try, graded_items, next_items
 from capeval_server.annotation.workers.trust import may_replace
 from capeval_server.core.errors import AssignmentError, NotFoundError
+from capeval_server.core.translatable_texts import gettext_noop
 from capeval_server.jobs.leases import database_time
 
 __all__ = [

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from django.utils.translation import gettext_noop
 
 from capeval.data.captions import ImageId
 from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, thumb_score
@@ -28,6 +27,7 @@ from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCa
 from capeval_server.annotation.task_types.results import RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.triplet import sides
 from capeval_server.core.errors import AnswerError
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = ["M1", "M2", "M3", "M4", "M5", "RatingTask"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from django.utils.translation import gettext_noop
-
 from capeval.formats.judgments.plans import Plan
 from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
@@ -18,6 +16,7 @@ from capeval_server.annotation.task_types.base import (
 from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions
 from capeval_server.annotation.task_types.triplet import ABOUT, PAIR_ALIASES, about, sides
 from capeval_server.annotation.task_types.votes import PairVotes
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = ["PairwiseTask"]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.utils.translation import gettext_noop
-
 from capeval.errors import OptionError
 from capeval_server.annotation.task_types.base import (
     TASKS,
@@ -21,6 +19,7 @@ from capeval_server.annotation.task_types.base import (
     validate_keys,
     validate_text,
 )
+from capeval_server.core.translatable_texts import gettext_noop
 
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign, Item

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from django.utils.translation import gettext_noop
-
 from capeval.formats.judgments.plans import Plan
 from capeval.studies.judging import HUMAN
 from capeval.studies.plan import PlanOptions, plan_triplets
@@ -24,6 +22,7 @@ from capeval_server.annotation.task_types.base import (
 from capeval_server.annotation.task_types.judged_captions import CHECK, JudgedCaptions
 from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = ["ABOUT", "PAIR_ALIASES", "TripletTask", "about", "sides"]
 

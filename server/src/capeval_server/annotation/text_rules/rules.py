@@ -14,13 +14,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from capeval.errors import OptionError
 from capeval.tokenizers import tokenize
 from capeval.toolkit import make_missing_package_error
 from capeval_server.annotation.task_types.write import LONGEST_CAPTION
 from capeval_server.annotation.text_rules.invisible_characters import describe_invisible
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = [
     "LEVELS",
