@@ -159,6 +159,42 @@ def _end_session_of_panel(_: Story) -> Any:
 
 
 @_visit
+def _recruit_in_mechanical_turk(story: Story) -> Any:
+    _set_external_question()
+    return story.people["olga"].client.get(f"/campaigns/{PANEL}/recruiting/")
+
+
+@_visit
+def _preview_hit(_: Story) -> Any:
+    _set_external_question()
+    return Person("worker").client.get(f"/annotate/{PANEL}/enter/?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE")
+
+
+@_visit
+def _end_assignment(_: Story) -> Any:
+    _set_external_question()
+    worker = Person("worker")
+    place = f"/annotate/{PANEL}/"
+    site = "https%3A%2F%2Fworkersandbox.mturk.com"
+    worker.client.get(f"{place}enter/?assignmentId=a1&hitId=h1&workerId=w1&turkSubmitTo={site}")
+    worker.post(f"{place}agree/", texts="1")
+    return _post(worker, f"{place}finish/", outcome="returned")
+
+
+@_visit
+def _frame_without_cookies(_: Story) -> Any:
+    _set_external_question()
+    return Person("worker").client.get(f"/annotate/{PANEL}/", headers={"Sec-Fetch-Dest": "iframe"})
+
+
+def _set_external_question() -> None:
+    from capeval_server.annotation.models import Campaign
+    from capeval_server.annotation.workers import panels
+
+    panels.set_panel(None, Campaign.objects.get(slug=PANEL), {"answers": 2, "external_question": {}})
+
+
+@_visit
 def _set_panel_incorrectly(story: Story) -> Any:
     address = f"/campaigns/{PANEL}/recruiting/"
     values = _get_form(story.people["olga"], address)

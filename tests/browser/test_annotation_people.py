@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, expect
+from playwright.sync_api import Browser, Route, ViewportSize, expect
 
 from tests.browser.conftest import DESKTOP, Visitor
 from tests.browser.test_annotation import MAKE, NARROW, context_of
@@ -18,6 +19,14 @@ from capeval_server.annotation.workers import panels
 from tests.server.annotation.test_training import trained
 campaign = trained(training_items=2, training_right=2, number=4, answers=9)
 panels.set_panel(None, campaign, {"name": "prolific", "answers": 2, "redirect": "https://x.org/?cc={code}"})
+print(campaign.slug)
+"""
+TURK_SITE = "https://workersandbox.mturk.com"
+TURK = """
+from capeval_server.annotation.workers import panels
+from tests.server.campaigns import make
+campaign = make(answers=5, items=4, batch=2)
+panels.set_panel(None, campaign, {"answers": 2, "external_question": {}})
 print(campaign.slug)
 """
 WARNED = """
@@ -194,3 +203,51 @@ def test_warnings_and_zoom_by_keyboard(
     box = picture.bounding_box()
     assert box is not None
     assert box["width"] <= size["width"]
+
+
+def test_an_assignment_in_the_frame_of_mechanical_turk(browser: Browser, server: Server) -> None:
+    slug = server.python(TURK).strip()
+    context = context_of(browser, "light", DESKTOP)
+    # A page of the internet may show one of this machine only with permission.
+    context.grant_permissions(["local-network-access"])
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    submitted: list[dict[str, str]] = []
+    question = f"{server.root}/annotate/{slug}/enter/?hitId=H1&turkSubmitTo={quote(TURK_SITE, safe='')}"
+
+    def answer_as_turk(route: Route) -> None:
+        """Answer a request for a HIT with an external question, or for its submission."""
+        place = urlsplit(route.request.url)
+        source = f"{question}&{place.query}".replace("&", "&amp;")
+        body = f'<title>HIT</title><iframe src="{source}" allow="local-network-access" height="800"></iframe>'
+        if place.path == "/mturk/externalSubmit":
+            submitted.append(dict(parse_qsl(route.request.post_data or "")))
+            body = "<p>Submitted</p>"
+        route.fulfill(content_type="text/html", body=body)
+
+    for site in (TURK_SITE, "https://elsewhere.example.org"):
+        context.route(f"{site}/**", answer_as_turk)
+    hit = page.frame_locator("iframe")
+    page.goto(f"{TURK_SITE}/hit?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE")
+    expect(hit.get_by_text("This is a preview.")).to_be_visible()
+    expect(hit.get_by_role("button", name="hound")).to_be_disabled()
+    page.goto(f"{TURK_SITE}/hit?assignmentId=A1&workerId=W1")
+    hit.get_by_role("button", name="I agree – start").click()
+    for place in (1, 2):
+        item = hit.locator(".item:visible")
+        expect(item).to_have_attribute("aria-label", f"Item {place} of 2")
+        item.locator(".option").first.click()
+    hit.get_by_role("link", name="Continue").click()
+    expect(hit.get_by_text("You are done: all that was asked for is answered.")).to_be_visible()
+    hit.get_by_role("button", name="Submit the assignment").click()
+    expect(hit.get_by_text("Submitted")).to_be_visible()
+    assert [one.keys() for one in submitted] == [{"assignmentId", "completionCode"}]
+    assert submitted[0]["assignmentId"] == "A1"
+    assert not errors, errors
+    found = [(cookie["name"], cookie["sameSite"], cookie["secure"]) for cookie in context.cookies()]
+    assert ("csrftoken", "None", True) in found
+    # Another site can't show the page.
+    with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        page.goto("https://elsewhere.example.org/hit?assignmentId=A1&workerId=W1")
+    context.close()

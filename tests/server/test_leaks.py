@@ -54,7 +54,11 @@ _BOARD = ["", _OF, f"{_OF}&version=1", f"{_OF}&subset=animals", "split=val&refer
 _BOARD += [f"{_OF}&sort_by=x", f"{_OF}&as_of=2030-01-01T00:00:00Z&page=2"]
 # The queries with which addresses are asked; all others are asked without one.
 QUERIES: dict[str, list[str]] = {
-    "annotate/<slug:slug>/enter/": ["", "PROLIFIC_PID=a&STUDY_ID=b&SESSION_ID=c"],
+    "annotate/<slug:slug>/enter/": [
+        "",
+        "PROLIFIC_PID=a&STUDY_ID=b&SESSION_ID=c",
+        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE",
+    ],
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
     "campaigns/<slug:slug>/plot.svg": ["", "theme=dark&width=narrow"],
     "api/campaigns/<slug>/items": ["", "which=checks"],

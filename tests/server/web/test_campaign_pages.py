@@ -94,6 +94,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_results_table": (f"{ROOT}results.csv", None),
     "campaign_result_files": (f"{ROOT}results.zip", None),
     "campaign_payments": (f"{ROOT}payments.csv", None),
+    "campaign_bonuses": (f"{ROOT}bonuses.csv", None),
 }
 
 
@@ -210,8 +211,10 @@ def test_managers_and_staff_find_all(campaign: Campaign, olga: Someone) -> None:
     campaign.organizers.add(manager.user)
     for who in (olga, manager, Someone("staff", is_staff=True)):
         for name, (place, form) in addresses(campaign).items():
-            # Captions have no files for studies, and no plot of systems; no campaign is being created.
+            # Captions have no files for studies, and no plot of systems; no campaign is being created, and
+            # none is in Mechanical Turk.
             without = ("campaign_result_files", "campaign_results_plot", "campaign_preview_image")
+            without += ("campaign_bonuses",)
             if form is not None or name in without:
                 continue
             sent = who.client.get(place)

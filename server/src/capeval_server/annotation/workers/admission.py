@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.core.errors import AssignmentError
+from capeval_server.core.translatable_texts import gettext_noop
 
 __all__ = ["WAYS", "Way", "admits", "check_admission"]
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
 from django.utils.translation import gettext
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.core.option_texts import format_count
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
 from capeval_server.annotation.workers import external_questions
 from capeval_server.annotation.workers.admission import check_admission
-from capeval_server.annotation.workers.external_questions import ExternalQuestion
+from capeval_server.annotation.workers.panel_settings import PanelSettings, Signature, describe_conditions
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, EntryError, NotFoundError
 from capeval_server.jobs.leases import database_time
@@ -54,121 +53,6 @@ _LONGEST_ID = 200
 _LONGEST_TOKEN = 8000
 _ALGORITHM = "RS256"
 _Outcome = Session.Outcome
-
-_Parameter = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,50}$")]
-_Id = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
-# ISO 3166-1 alpha-2, as Mechanical Turk names countries.
-_Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
-_Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{4,50}$")]
-
-
-class Signature(BaseModel):
-    """A panel's signature of its workers' ids: a JSON Web Token signed with RS256.
-
-    Prolific's secured external URLs have this form.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    # The query parameter with the token, and the claim of the token with the ids.
-    parameter: _Parameter = "prolific_token"
-    claim: Annotated[str, Field(min_length=1, max_length=200)] = "prolific"
-    # The name of this server in the token.
-    audience: Annotated[str, Field(min_length=1, max_length=500)]
-    # The panel's published keys as a JSON Web Key Set; the server doesn't download any.
-    keys: dict[str, Any]
-
-    @field_validator("keys")
-    @classmethod
-    def _readable(cls, keys: dict[str, Any]) -> dict[str, Any]:
-        # Imported only for signatures, because it takes a tenth of the start of each command.
-        import jwt
-
-        try:
-            found = jwt.PyJWKSet.from_dict(keys)
-        except (jwt.PyJWTError, AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"must be a JSON Web Key Set ({error})") from None
-        if any(not key.key_id or key.key_type != "RSA" for key in found.keys):
-            raise ValueError("each key must be an RSA key with a 'kid'")
-        return keys
-
-
-class PanelSettings(BaseModel):
-    """Settings of a panel: parameters of its links, and end codes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$")]
-    # Names of the query parameters with the ids.
-    participant: _Parameter = "PROLIFIC_PID"
-    study: _Parameter = "STUDY_ID"
-    session: _Parameter = "SESSION_ID"
-    # Studies whose workers are accepted; empty accepts all studies.
-    studies: Annotated[list[_Id], Field(max_length=1000)] = []
-    # Conditions for workers, which the panel enforces: the minimum approval rate in percent (0 for none), the
-    # minimum number of approved earlier tasks, and the countries of residence (empty for all).
-    approval_rate: Annotated[int, Field(ge=0, le=100)] = 0
-    approved_tasks: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    countries: Annotated[list[_Country], Field(max_length=250)] = []
-    # Number of answers that completes a session.
-    answers: Annotated[int, Field(ge=1, le=100_000)]
-    # URL to which workers return at the end, with {code}; empty if the panel has no such URL.
-    redirect: Annotated[str, Field(max_length=500)] = ""
-    # Set for a panel of Mechanical Turk, which shows the campaign in a frame.
-    external_question: ExternalQuestion | None = None
-    signed: Signature | None = None
-    # The end code of each outcome; missing ones are generated.
-    codes: dict[str, _Code] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_parameters(cls, content: Any) -> Any:
-        if isinstance(content, dict) and content.get("external_question") is not None:
-            return {"name": "mturk", **external_questions.PARAMETERS, **content}
-        return content
-
-    @model_validator(mode="after")
-    def _as_external_question(self) -> Self:
-        if self.external_question is None:
-            return self
-        for name, parameter in external_questions.PARAMETERS.items():
-            if getattr(self, name) != parameter:
-                raise ValueError(f"{name} must be {parameter!r}, as in Mechanical Turk")
-        if self.redirect:
-            raise ValueError("redirect must be empty: the frame of Mechanical Turk submits a form instead")
-        if self.signed is not None:
-            raise ValueError("signed must be omitted: Mechanical Turk does not sign its links")
-        return self
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        secure = self.redirect.startswith("https://") and self.redirect.count("{code}") == 1
-        if self.redirect and not secure:
-            raise ValueError("redirect must begin with https:// and contain {code} once")
-        unknown = sorted(set(self.codes) - set(_Outcome.values))
-        if unknown:
-            raise ValueError(f"codes: unknown outcome {unknown[0]!r} (known: {', '.join(_Outcome.values)})")
-        if len(set(self.codes.values())) != len(self.codes):
-            raise ValueError("codes must be unique")
-        if len({self.participant, self.study, self.session}) != 3:
-            raise ValueError("participant, study and session must be different parameters")
-        return self
-
-
-def describe_conditions(settings: PanelSettings) -> str:
-    """Return the conditions for a panel's workers as a phrase, or "" if there are none.
-
-    >>> describe_conditions(PanelSettings(name="x", answers=1, approval_rate=95, countries=["US", "GB"]))
-    'an approval rate of at least 95 %, residence in US or GB'
-    """
-    found = []
-    if settings.approval_rate:
-        found.append(f"an approval rate of at least {settings.approval_rate} %")
-    if settings.approved_tasks:
-        found.append(f"at least {format_count(settings.approved_tasks, 'approved earlier task')}")
-    if settings.countries:
-        found.append(f"residence in {' or '.join(settings.countries)}")
-    return ", ".join(found)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from capeval_server.annotation.models import Campaign, Participation, Session
 from capeval_server.annotation.workers import external_questions, panels
 from capeval_server.annotation.workers.admission import WAYS, admits
 from capeval_server.annotation.workers.bonuses import bonuses_csv
-from capeval_server.core.errors import CampaignError
+from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.recruiting_forms import PanelForm
 from capeval_server.web.campaigns.worker_conditions import list_conditions
@@ -97,6 +97,9 @@ def recruiting(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_safe
 def bonuses(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Export the bonuses due to workers of Mechanical Turk as CSV."""
+    settings = panels.find_settings(campaign)
+    if settings is None or settings.external_question is None:
+        raise NotFoundError
     try:
         text = bonuses_csv(get_user(request), campaign)
     except CampaignError as error:
