@@ -41,8 +41,8 @@ class OptionGroup:
             default: Default value; if omitted, the default of the task type.
             sentence: Template of the sentence in the summary, or templates by value. `{batch:item}` becomes
                 "1 item" or "5 items", `{lease_seconds:time}` becomes "10 minutes"; `{language:language}`
-                becomes "German"; other formats are those of Python.
-                An option that occurs in the sentence of another option needs none.
+                becomes "German"; other formats are those of Python. An option that occurs in the sentence of
+                another option needs none.
             off: Template if the option is 0, false or empty.
             needs: Name of another option; if that option is off, this one has no sentence.
         """
