@@ -55,7 +55,7 @@ class _Template(Formatter):
         if format_spec == "time":
             return _format_duration(value)
         if format_spec == "language":
-            return describe_language(value)
+            return describe_language(str(value))
         is_noun = format_spec.replace(" ", "").isalpha()
         return format_count(value, format_spec) if is_noun else format(value, format_spec)
 
