@@ -51,7 +51,7 @@ def validate_language(code: str) -> str:
     """Return a language code.
 
     Raises:
-        ValueError: It has not the form of a code of BCP 47.
+        ValueError: It is not a code of BCP 47.
 
     Examples:
         >>> validate_language("pt-BR")

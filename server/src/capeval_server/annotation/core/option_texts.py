@@ -41,8 +41,8 @@ class OptionGroup:
             default: Default value; if omitted, the default of the task type.
             sentence: Template of the sentence in the summary, or templates by value. `{batch:item}` becomes
                 "1 item" or "5 items", `{lease_seconds:time}` becomes "10 minutes"; `{language:language}`
-                becomes "German"; other formats are those of Python.
-                An option that occurs in the sentence of another option needs none.
+                becomes "German"; other formats are those of Python. An option that occurs in the sentence of
+                another option needs none.
             off: Template if the option is 0, false or empty.
             needs: Name of another option; if that option is off, this one has no sentence.
         """
@@ -55,7 +55,7 @@ class _Template(Formatter):
         if format_spec == "time":
             return _format_duration(value)
         if format_spec == "language":
-            return describe_language(value)
+            return describe_language(str(value))
         is_noun = format_spec.replace(" ", "").isalpha()
         return format_count(value, format_spec) if is_noun else format(value, format_spec)
 

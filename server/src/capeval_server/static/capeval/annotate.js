@@ -385,10 +385,14 @@
     [switched, ...fields].forEach((field) => field.addEventListener("change", () => { keep(); hint(); }));
   }
 
+  // On keyboards with other letters, such as Hebrew or Cyrillic ones, the key at the same place counts.
+  const isPressed = (event, key) => key && (event.key.toLowerCase() === key.toLowerCase()
+    || (event.key > "\u007f" && event.code === `Key${key.toUpperCase()}`));
+
   const byKey = (event) => {
     if (!switched?.checked || event.repeat || event.shiftKey || event.isComposing) return;
     if (event.target.closest("input, textarea, select, button:not(.option), a, summary")) return;
-    const place = fields.findIndex((field) => field.value && field.value.toLowerCase() === event.key.toLowerCase());
+    const place = fields.findIndex((field) => isPressed(event, field.value));
     if (place < 0) return;
     event.preventDefault();
     if (place === fields.length - 1) takeBack();
