@@ -2,11 +2,12 @@
 
 ::
 
-    python -m tests.simulations.worker_signals --trials 200
+    pytest -n 0 -s -m conformance tests/server/annotation/test_worker_signals.py
 
 Each trial is a campaign of 20 honest workers and 5 bad ones of one kind, who answer 100 items each. The
-signals are computed after 15, 20, 30, 40, 50, 70 and 100 answers of each worker. A bad worker is found if any signal of the worker is
-raised within the first 30 answers. An honest worker with any signal at any time is a false alarm.
+signals are computed after 15, 20, 30, 40, 50, 70 and 100 answers of each worker. A bad worker is found if any
+signal of the worker is raised within the first 30 answers. An honest worker with any signal at any time is a
+false alarm.
 
 - Triplets (3 answers per item) and pairs (11 answers): people agree as in the four classes of PASCAL-50S.
 - Ratings from 1 to 5, and THumB's five questions (3 answers): the noise of an answer is 0.6 points, and the
@@ -21,10 +22,8 @@ of 1.6. Repeated items are one in 50, as by default.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 
 import numpy as np
 
@@ -253,29 +252,12 @@ def _score(answers: list[RecordedAnswer]) -> list[RecordedAnswer]:
     by_item: dict[int | str, list[int]] = {}
     for place, one in enumerate(answers):
         by_item.setdefault(one.item, []).append(place)
-    scores = score_agreement({item: [answers[place].caption for place in rows] for item, rows in by_item.items()})
+    scores = score_agreement(
+        {item: [answers[place].caption for place in rows] for item, rows in by_item.items()}
+    )
     likeness = {
-        place: score for item, found in scores.items() for place, score in zip(by_item[item], found, strict=True)
+        place: score
+        for item, found in scores.items()
+        for place, score in zip(by_item[item], found, strict=True)
     }
     return [replace(one, likeness=likeness.get(place)) for place, one in enumerate(answers)]
-
-
-def print_rates(trials: int, seed: int, show: Callable[[str], None] = print) -> None:
-    """Print the rates of each task type and each kind of bad worker."""
-    for name, kind in KINDS.items():
-        for bad in kind.bad:
-            began = perf_counter()
-            rates = measure_rates(name, bad, trials, seed)
-            show(
-                f"{name}, {bad}: false alarms {rates.alarms} of {rates.honest}"
-                f" ({rates.alarms / rates.honest:.2%}) {rates.names or ''}; found {rates.found} of {rates.bad}"
-                f" ({rates.found / rates.bad:.1%}); {perf_counter() - began:.0f} s"
-            )
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    print_rates(given.trials, given.seed)

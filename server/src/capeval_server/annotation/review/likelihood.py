@@ -19,9 +19,10 @@ Integers = NDArray[np.int64]
 
 # Honest workers differ. The exponent of a worker's probabilities varies by this standard deviation of its
 # logarithm: a worker at one standard deviation who chooses with 89 % what most others choose has 84 or 93 %.
-_SHARPNESS = 0.2
+# On a scale of more than two choices, workers also differ in their level.
+_SHARPNESS, _SCALE_SHARPNESS = 0.2, 0.4
 # The log odds with which a worker prefers a choice vary by this standard deviation.
-_PREFERENCE = 0.5
+_PREFERENCE = 0.3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Answers are scored in these steps of the logarithm of their probability, up to a maximum.
@@ -40,9 +41,7 @@ class QuestionAnswers:
         others: The number of other answers to its item with each choice: answers by choices.
     """
 
-    def __init__(
-        self, item: Integers, choice: Integers, choices: int, reference: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, item: Integers, choice: Integers, choices: int, reference: NDArray[np.bool_]) -> None:
         """Count the other answers to each answer's item, and the choices by kind of item.
 
         Args:
@@ -90,7 +89,8 @@ def disagreement_p(probabilities: Floats, made: Integers) -> float:
     observed = int(scores[np.arange(len(made)), made].sum())
     if not _is_large(probabilities, scores, observed):
         return 1.0
-    sharper = probabilities ** np.exp(_SHARPNESS * _NODES)[:, None, None]
+    variation = _SHARPNESS if probabilities.shape[1] == 2 else _SCALE_SHARPNESS
+    sharper = probabilities ** np.exp(variation * _NODES)[:, None, None]
     return _tail(sharper / sharper.sum(axis=2, keepdims=True), scores, observed)
 
 

@@ -39,8 +39,8 @@ SIGNALS = {
 LOOKS = (15, 30, 50, 100)
 """Numbers of answers after which signals are computed; then, after each hundred, from the newest hundred."""
 
-# Largest p-values, for each look. The looks within 100 answers share 1 %.
-_DISAGREES_LEVEL, _SAME_LEVEL, _INCONSISTENT_LEVEL = 0.0025, 0.0005, 0.0003
+# Largest p-values. Most of the accepted false alarms are spent on disagreement after 30 answers.
+_SAME_LEVEL, _INCONSISTENT_LEVEL, _DISAGREES_LEVEL, _DISAGREES_LEVEL_AT_30 = 0.001, 0.0003, 0.0005, 0.004
 # Workers with p-values below this multiple of the levels are not compared with.
 _SUSPECT_LEVEL = 20.0
 # Numbers of repeated items after which the consistency is evaluated.
@@ -144,7 +144,9 @@ def find_worker_signals(
 def select_looked_at(number: int) -> slice:
     """Return the positions of the answers that are evaluated, of a number of answers."""
     last = LOOKS[-1]
-    look = number // last * last if number >= last else max((one for one in LOOKS if one <= number), default=0)
+    look = (
+        number // last * last if number >= last else max((one for one in LOOKS if one <= number), default=0)
+    )
     return slice(max(look - last, 0), look)
 
 
@@ -298,7 +300,8 @@ class _Comparison:
                 continue
             probabilities, made = question.predict(places, own), question.choice[places]
             value = min(1.0, len(self._questions) * disagreement_p(probabilities, made))
-            if value <= _DISAGREES_LEVEL * self._level:
+            threshold = _DISAGREES_LEVEL_AT_30 if len(rows) == 30 else _DISAGREES_LEVEL
+            if value <= threshold * self._level:
                 # The choice that an honest worker would make most often.
                 best = probabilities.argmax(axis=1)
                 text = (
@@ -310,7 +313,7 @@ class _Comparison:
                     name="disagrees",
                     evidence=text,
                     value=value,
-                    threshold=_DISAGREES_LEVEL,
+                    threshold=threshold,
                     answers=len(places),
                 )
                 return
@@ -319,9 +322,7 @@ class _Comparison:
         own = [score for row in rows if (score := self._answers[row].likeness) is not None]
         if len(own) < _MIN_COMPARED:
             return
-        scores = [
-            one.likeness for one in self._answers if one.worker in others and one.likeness is not None
-        ]
+        scores = [one.likeness for one in self._answers if one.worker in others and one.likeness is not None]
         usual = sum(score < LIMIT for score in scores)
         unlike = sum(score < LIMIT for score in own)
         mean = max((usual + 1) / (len(scores) + 2), _UNLIKE_RATE)
@@ -340,9 +341,7 @@ def _build_share(
     name: str, evidence: str, number: int, captions: Sequence[object], threshold: float
 ) -> WorkerSignal:
     share = number / len(captions)
-    return WorkerSignal(
-        name=name, evidence=evidence, value=share, threshold=threshold, answers=len(captions)
-    )
+    return WorkerSignal(name=name, evidence=evidence, value=share, threshold=threshold, answers=len(captions))
 
 
 def _count_similar(captions: Sequence[str]) -> int:
