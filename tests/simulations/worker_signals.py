@@ -22,7 +22,8 @@ of 1.6. Repeated items are one in 50, as by default.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,7 +35,7 @@ from capeval_server.annotation.review.worker_signals import (
     find_worker_signals,
 )
 
-__all__ = ["BAD", "KINDS", "Rates", "SimulatedCampaign", "measure_rates", "simulate"]
+__all__ = ["KINDS", "Rates", "SimulatedCampaign", "measure_rates", "simulate"]
 
 HONEST, OTHERS = 20, 5
 ANSWERS, WITHIN = 100, 30
@@ -83,7 +84,6 @@ KINDS = {
     "m5": Kind({"choice": SignalScale(("yes", "no"))}, 3, 8),
     "write": Kind({}, 5, 60, ("same", "random", "fast", "pasted")),
 }
-BAD = ("same", "random", "fast", "pasted")
 
 
 @dataclass
@@ -100,20 +100,22 @@ class SimulatedWorker:
 
 @dataclass(frozen=True)
 class SimulatedCampaign:
-    """Answers in order of time, with the bad workers."""
+    """Answers in order of time, with the kind of each bad worker."""
 
     kind: Kind
     answers: list[RecordedAnswer]
     repeats: dict[int, list[bool]]
-    bad: frozenset[int]
+    bad: dict[int, str]
 
 
-def simulate(name: str, bad: str, generator: Generator) -> SimulatedCampaign:
-    """Simulate a campaign with bad workers of a kind."""
+def simulate(
+    name: str, bad: Sequence[str], generator: Generator, answers_each: int = ANSWERS
+) -> SimulatedCampaign:
+    """Simulate a campaign with bad workers of some kinds, in turn."""
     kind = KINDS[name]
     workers = [
         SimulatedWorker(
-            bad=bad if number >= HONEST else "",
+            bad=bad[number % len(bad)] if number >= HONEST else "",
             lapses=generator.uniform(0, 0.1),
             speed=float(np.exp(generator.normal(0, 0.45))),
             side=generator.normal(0, 0.2),
@@ -125,21 +127,19 @@ def simulate(name: str, bad: str, generator: Generator) -> SimulatedCampaign:
     answers = []
     repeats: dict[int, list[bool]] = {}
     truths: dict[int, object] = {}
-    for turn in range(ANSWERS):
+    for turn in range(answers_each):
         for number in generator.permutation(len(workers)).tolist():
             worker = workers[number]
             item = next(one for one in range(10**9) if free.get(one, kind.votes) and one not in worker.done)
             free[item] = free.get(item, kind.votes) - 1
-            if not free[item]:
-                # Complete items are not looked at again.
-                free[item] = 0
             worker.done.add(item)
             truth = truths.setdefault(item, _draw_truth(name, generator))
             answers.append(_answer(name, number, item, truth, worker, generator))
             if name in ("triplet", "pairwise") and turn % 50 == 49:
                 again = _answer(name, number, item, truth, worker, generator)
                 repeats.setdefault(number, []).append(again.choices == answers[-1].choices)
-    return SimulatedCampaign(kind, answers, repeats, frozenset(range(HONEST, HONEST + OTHERS)))
+    habits = {number: worker.bad for number, worker in enumerate(workers) if worker.bad}
+    return SimulatedCampaign(kind, answers, repeats, habits)
 
 
 def _draw_truth(name: str, generator: Generator) -> object:
@@ -216,36 +216,45 @@ def _write(
 
 @dataclass(frozen=True)
 class Rates:
-    """Counts of a simulation: honest workers with a signal, and bad workers found, by number."""
+    """Counts of a simulation.
+
+    Attributes:
+        honest: Number of honest workers.
+        alarms: Number of honest workers with a signal, by its name.
+        bad: Number of bad workers.
+        found: Number of those with a signal within the first 30 answers.
+        missed: Kinds of the others.
+    """
 
     honest: int
-    alarms: int
+    alarms: Counter[str]
     bad: int
     found: int
-    names: dict[str, int]
+    missed: Counter[str]
 
 
-def measure_rates(name: str, bad: str, trials: int, seed: int) -> Rates:
+def measure_rates(
+    name: str, bad: Sequence[str], *, trials: int, seed: int = 0, times: Sequence[int] = TIMES
+) -> Rates:
     """Return the false alarms and the bad workers found in some campaigns."""
-    generator = np.random.default_rng([seed, *map(ord, name + bad)])
-    alarms, found = 0, 0
-    names: dict[str, int] = {}
+    generator = np.random.default_rng([seed, *map(ord, name + "".join(bad))])
+    alarms: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
     for _ in range(trials):
         made = simulate(name, bad, generator)
-        alarmed: set[int] = set()
-        for number in TIMES:
+        alarmed: dict[int, str] = {}
+        for number in times:
             so_far = made.answers[: number * (HONEST + OTHERS)]
             if name == "write":
                 so_far = _score(so_far)
             repeats = {who: again[: number // 50] for who, again in made.repeats.items()}
             signals = find_worker_signals(so_far, made.kind.scales, repeats)
-            for who in set(signals) - made.bad - alarmed:
-                names[signals[who][0].name] = names.get(signals[who][0].name, 0) + 1
-            alarmed |= set(signals)
+            for who, found in signals.items():
+                alarmed.setdefault(who, found[0].name)
             if number == WITHIN:
-                found += len(alarmed & made.bad)
-        alarms += len(alarmed - made.bad)
-    return Rates(HONEST * trials, alarms, OTHERS * trials, found, names)
+                missed.update(kind for who, kind in made.bad.items() if who not in alarmed)
+        alarms.update(signal for who, signal in alarmed.items() if who not in made.bad)
+    return Rates(HONEST * trials, alarms, OTHERS * trials, OTHERS * trials - missed.total(), missed)
 
 
 def _score(answers: list[RecordedAnswer]) -> list[RecordedAnswer]:

@@ -20,14 +20,14 @@ Integers = NDArray[np.int64]
 # Honest workers differ. The exponent of a worker's probabilities varies by this standard deviation of its
 # logarithm: a worker at one standard deviation who chooses with 89 % what most others choose has 84 or 93 %.
 # On a scale of more than two choices, workers also differ in their level.
-_SHARPNESS, _SCALE_SHARPNESS = 0.2, 0.4
+_SHARPNESS, _SCALE_SHARPNESS = 0.2, 0.3
 # The log odds with which a worker prefers a choice vary by this standard deviation.
 _PREFERENCE = 0.3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Answers are scored in these steps of the logarithm of their probability, up to a maximum.
 _STEP, _MAX_SCORE = 0.1, 50
-# Number of pseudo-answers, with the shares of all answers, for each kind of items.
+# Number of pseudo-answers for each kind of items, with the shares of the other answers to the item.
 _PSEUDO_ANSWERS = 2.0
 # Kinds of items: the mean position of the other answers in eighths of the scale, and their number.
 _POSITIONS, _NUMBERS = 9, np.array([1, 2, 3, 5])
@@ -73,8 +73,9 @@ class QuestionAnswers:
         table = self._table.copy()
         np.add.at(table, (self._kind[own], self.choice[own]), -1)
         shares = table.sum(axis=0) + 1
-        table += _PSEUDO_ANSWERS * shares / shares.sum()
-        found: Floats = table[self._kind[rows]]
+        others = self.others[rows] + shares / shares.sum()
+        pseudo = _PSEUDO_ANSWERS * others / others.sum(axis=1, keepdims=True)
+        found: Floats = table[self._kind[rows]] + pseudo
         return found / found.sum(axis=1, keepdims=True)
 
 
