@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
 
@@ -127,10 +128,14 @@ def simulate(
     answers = []
     repeats: dict[int, list[bool]] = {}
     truths: dict[int, object] = {}
+    # The first incomplete item.
+    begin = 0
     for turn in range(answers_each):
         for number in generator.permutation(len(workers)).tolist():
             worker = workers[number]
-            item = next(one for one in range(10**9) if free.get(one, kind.votes) and one not in worker.done)
+            while not free.get(begin, kind.votes):
+                begin += 1
+            item = next(one for one in count(begin) if free.get(one, kind.votes) and one not in worker.done)
             free[item] = free.get(item, kind.votes) - 1
             worker.done.add(item)
             truth = truths.setdefault(item, _draw_truth(name, generator))

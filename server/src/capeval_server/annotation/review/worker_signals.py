@@ -40,7 +40,7 @@ LOOKS = (15, 30, 50, 100)
 """Numbers of answers after which signals are computed; then, after each hundred, from the newest hundred."""
 
 # Largest p-values. Most of the accepted false alarms are spent on disagreement after 30 answers.
-_SAME_LEVEL, _INCONSISTENT_LEVEL, _DISAGREES_LEVEL, _DISAGREES_LEVEL_AT_30 = 0.001, 0.0003, 0.0005, 0.004
+_SAME_LEVEL, _INCONSISTENT_LEVEL, _DISAGREES_LEVEL, _DISAGREES_LEVEL_AT_30 = 0.001, 0.0003, 0.0003, 0.0025
 # Workers with p-values below this multiple of the levels are not compared with.
 _SUSPECT_LEVEL = 20.0
 # Numbers of repeated items after which the consistency is evaluated.
@@ -181,6 +181,7 @@ class _Comparison:
             self._questions[name] = QuestionAnswers(item, choice, len(places), kept)
         self._mirrored = np.array([one.mirrored for one in answers], dtype=bool)
         self._seconds = {worker: self._median_seconds(self._rows[worker]) for worker in self._references}
+        self._unlike = {worker: self._count_unlike(self._rows[worker]) for worker in self._references}
 
     def find_all(self) -> dict[int, tuple[WorkerSignal, ...]]:
         """Return the signals of each worker who has any."""
@@ -195,7 +196,7 @@ class _Comparison:
             yield from self._find_fast(rows, others) if compared else ()
             yield from self._find_pasted(rows)
             yield from self._find_copied(rows)
-            yield from self._find_same(worker, rows) if compared else ()
+            yield from self._find_same(worker, rows, compared=compared)
         yield from self._find_inconsistent(worker, others) if compared else ()
         if rows and compared:
             yield from self._find_disagreeing(worker, rows)
@@ -204,6 +205,11 @@ class _Comparison:
     def _median_seconds(self, rows: Iterable[int]) -> float | None:
         seconds = [time for row in rows if (time := self._answers[row].seconds) is not None]
         return median(seconds) if seconds else None
+
+    def _count_unlike(self, rows: Iterable[int]) -> tuple[int, int]:
+        """Return the number of captions that are unlike the others of their image, and of compared ones."""
+        scores = [score for row in rows if (score := self._answers[row].likeness) is not None]
+        return sum(score < LIMIT for score in scores), len(scores)
 
     def _find_fast(self, rows: Sequence[int], others: set[int]) -> Iterator[WorkerSignal]:
         usual = [time for one in others if (time := self._seconds[one]) is not None]
@@ -234,16 +240,21 @@ class _Comparison:
             text = f"{copied} of {len(captions)} captions are nearly equal to one of a different image."
             yield _build_share("same", text, copied, captions, _COPIED_SHARE)
 
-    def _find_same(self, worker: int, rows: Sequence[int]) -> Iterator[WorkerSignal]:
+    def _find_same(self, worker: int, rows: Sequence[int], *, compared: bool) -> Iterator[WorkerSignal]:
         places, own = np.array(rows), np.array(self._rows[worker])
         tests = sum(1 + bool(scale.sides) for scale in self._scales.values())
         for name, scale in self._scales.items():
             question = self._questions[name]
             probabilities = question.predict(places, own)
-            forms = [("", scale.choices, probabilities, question.choice[places])]
+            forms = []
+            if compared:
+                named = [f"“{choice}”" for choice in scale.choices]
+                forms.append((named, probabilities, question.choice[places]))
             if scale.sides:
-                forms.append((" side", ("left", "right"), *self._turn(scale, places, probabilities, name)))
-            for what, labels, chances, made in forms:
+                # Sides are shown in random order, so that they need no comparison.
+                sides = ["The left side", "The right side"]
+                forms.append((sides, *self._turn(scale, places, probabilities, name)))
+            for labels, chances, made in forms:
                 counts = np.bincount(made[made >= 0], minlength=len(labels))
                 most = int(counts.argmax())
                 number = int(counts[most])
@@ -252,7 +263,7 @@ class _Comparison:
                 value = min(1.0, tests * len(labels) * same_choice_p(chances[:, most], number))
                 if value <= _SAME_LEVEL * self._level:
                     text = (
-                        f"{_name_question(name, self._scales)}“{labels[most]}”{what} in {number} of"
+                        f"{_name_question(name, self._scales)}{labels[most]} in {number} of"
                         f" {len(rows)} answers; {chances[:, most].sum():.1f} expected from the other workers'"
                         f" answers to these items ({_format_p(value)})."
                     )
@@ -319,21 +330,19 @@ class _Comparison:
                 return
 
     def _find_unlike(self, rows: Sequence[int], others: set[int]) -> Iterator[WorkerSignal]:
-        own = [score for row in rows if (score := self._answers[row].likeness) is not None]
-        if len(own) < _MIN_COMPARED:
+        unlike, compared = self._count_unlike(rows)
+        if compared < _MIN_COMPARED:
             return
-        scores = [one.likeness for one in self._answers if one.worker in others and one.likeness is not None]
-        usual = sum(score < LIMIT for score in scores)
-        unlike = sum(score < LIMIT for score in own)
-        mean = max((usual + 1) / (len(scores) + 2), _UNLIKE_RATE)
-        value = beta_binomial_tail(unlike, len(own), mean=min(mean, 0.99), concentration=_CONCENTRATION)
+        usual, total = (sum(self._unlike[one][place] for one in others) for place in (0, 1))
+        mean = max((usual + 1) / (total + 2), _UNLIKE_RATE)
+        value = beta_binomial_tail(unlike, compared, mean=min(mean, 0.99), concentration=_CONCENTRATION)
         if value <= _DISAGREES_LEVEL * self._level:
             text = (
-                f"{unlike} of {len(own)} captions are unlike the others of their image (CIDEr-D below"
-                f" {LIMIT}); the other workers: {usual} of {len(scores)} ({_format_p(value)})."
+                f"{unlike} of {compared} captions are unlike the others of their image (CIDEr-D below"
+                f" {LIMIT}); the other workers: {usual} of {total} ({_format_p(value)})."
             )
             yield WorkerSignal(
-                name="disagrees", evidence=text, value=value, threshold=_DISAGREES_LEVEL, answers=len(own)
+                name="disagrees", evidence=text, value=value, threshold=_DISAGREES_LEVEL, answers=compared
             )
 
 

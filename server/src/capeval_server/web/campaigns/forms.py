@@ -332,7 +332,7 @@ class AnswerFilterForm(forms.Form):
     search = forms.CharField(required=False, max_length=200, label="Text")
     worker_signal = forms.ChoiceField(
         required=False,
-        label="Signal of the worker",
+        label="Worker signal",
         choices=[("", "Any or none"), ("any", "Any signal"), *SIGNALS.items()],
     )
     disagreement = forms.BooleanField(required=False, label="Answers differ")
