@@ -20,7 +20,7 @@ Integers = NDArray[np.int64]
 # Honest workers differ. The exponent of a worker's probabilities varies by this standard deviation of its
 # logarithm: a worker at one standard deviation who chooses with 89 % what most others choose has 84 or 93 %.
 # On a scale of more than two choices, workers also differ in their level.
-_SHARPNESS, _SCALE_SHARPNESS = 0.2, 0.3
+_SHARPNESS, _SCALE_SHARPNESS = 0.2, 0.4
 # The log odds with which a worker prefers a choice vary by this standard deviation.
 _PREFERENCE = 0.3
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
