@@ -75,8 +75,9 @@ class QuestionAnswers:
         shares = table.sum(axis=0) + 1
         others = self.others[rows] + shares / shares.sum()
         pseudo = _PSEUDO_ANSWERS * others / others.sum(axis=1, keepdims=True)
-        found: Floats = table[self._kind[rows]] + pseudo
-        return found / found.sum(axis=1, keepdims=True)
+        found = table[self._kind[rows]] + pseudo
+        normal: Floats = found / found.sum(axis=1, keepdims=True)
+        return normal
 
 
 def disagreement_p(probabilities: Floats, made: Integers) -> float:
