@@ -1,4 +1,4 @@
-"""Simulated rates of the signals of workers: false alarms, and bad workers who are found.
+"""Simulated rates of the signals of workers: false alarms, and detected bad workers.
 
 ::
 

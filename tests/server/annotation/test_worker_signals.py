@@ -1,4 +1,4 @@
-"""Signals of workers: an organizer sees who is flagged and why, and nobody honest is flagged."""
+"""Signals of workers: an organizer sees the flagged workers with evidence, and no honest one is flagged."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from capeval_server.annotation.review.worker_signals import (
     select_looked_at,
 )
 from capeval_server.annotation.task_types import task_named
+from capeval_server.commands.annotation_lists import _list_workers
 from tests.server.annotation.test_api import user_program
 from tests.server.campaigns import join, make
 from tests.server.kit import Someone
@@ -83,7 +84,7 @@ def badges(page: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.django_db
-def test_an_organizer_sees_who_is_flagged_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_organizer_sees_who_is_flagged_and_why() -> None:
     made = simulate("pairwise", ("same", "fast"), np.random.default_rng(5), answers_each=30)
     campaign, workers = store(made, "pairwise")
     olga = Someone("olga")
@@ -111,7 +112,7 @@ def test_an_organizer_sees_who_is_flagged_and_why(capsys: pytest.CaptureFixture[
     assert f"{30 * Counter(made.bad.values())['fast']} answers match this filter." in page
     page = see(olga, f"/campaigns/{campaign.slug}/reviews/?state=all&worker_signal=pasted")
     assert "0 answers match this filter." in page
-    program = user_program(olga.user)
+    program = user_program(olga.user.username)
     rows = {
         row["pseudonym"]: row
         for row in program.ask("GET", f"campaigns/{campaign.slug}/workers/statistics")["workers"]
@@ -121,6 +122,9 @@ def test_an_organizer_sees_who_is_flagged_and_why(capsys: pytest.CaptureFixture[
     assert signal["answers"] == 30
     assert rows[names[0]]["signals"] == []
     assert rows[names[0]]["skill"][1] == 30
+    lines = dict(line.split(": ", 1) for line in _list_workers(campaign))
+    assert "signal: fast: Median time of 0." in lines[names[quick]]
+    assert "signal:" not in lines[names[0]]
 
 
 @pytest.mark.django_db
@@ -163,10 +167,12 @@ def test_the_documented_rates() -> None:
     assert alarms <= 0.01 * honest
 
 
-def answers_of(worker: int, choices: str, *, seconds: float = 5) -> list[RecordedAnswer]:
+def answers_of(worker: int, choices: str) -> list[RecordedAnswer]:
     names = {"f": "first", "s": "second"}
     return [
-        RecordedAnswer(worker=worker, item=item, choices={"choice": names[one]}, seconds=seconds)
+        RecordedAnswer(
+            worker=worker, item=item, choices={"choice": names[one]}, mirrored=item % 3 == 0, seconds=5
+        )
         for item, one in enumerate(choices)
     ]
 

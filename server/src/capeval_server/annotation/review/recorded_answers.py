@@ -148,7 +148,7 @@ def find_signals(
     repeats: Mapping[int, Sequence[str]],
     agreement: CaptionAgreement | None,
 ) -> dict[int, tuple[WorkerSignal, ...]]:
-    """Return the signals of each worker who has any, by participation.
+    """Return the signals of each flagged worker, by participation.
 
     Args:
         task: The task type of the campaign.

@@ -1,4 +1,4 @@
-"""Signals of workers whose answers are unlike those of an honest worker.
+"""Signals of careless or dishonest workers, from their recorded answers.
 
 A signal is a reason to look at the answers of a worker. It never rejects an answer or blocks a worker. Each
 signal compares a worker with the others in the campaign. It is computed after `LOOKS` answers, and after each
@@ -128,7 +128,7 @@ def find_worker_signals(
     scales: Mapping[str, SignalScale],
     repeats: Mapping[int, Sequence[bool]],
 ) -> dict[int, tuple[WorkerSignal, ...]]:
-    """Return the signals of each worker who has any.
+    """Return the signals of each flagged worker.
 
     Workers who look suspicious at a lower level are left out of the answers with which others are compared.
 
@@ -184,7 +184,7 @@ class _Comparison:
         self._unlike = {worker: self._count_unlike(self._rows[worker]) for worker in self._references}
 
     def find_all(self) -> dict[int, tuple[WorkerSignal, ...]]:
-        """Return the signals of each worker who has any."""
+        """Return the signals of each flagged worker."""
         found = {worker: tuple(self._find(worker)) for worker in self._rows}
         return {worker: signals for worker, signals in found.items() if signals}
 
