@@ -561,7 +561,7 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
     assert "first: 100; second: 20" in page
     page = see(olga, f"{place}/workers/")
     assert page.count('100 % <span class="muted">of 40</span>') >= 1
-    assert "one-sided" in page
+    assert page.count('">always the same</span>') == 1
     assert page.count("4 s") == 3
     sided = Participation.objects.order_by("pk").last()
     assert sided is not None

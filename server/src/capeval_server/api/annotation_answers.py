@@ -62,6 +62,7 @@ class JudgmentParameters(Schema):
     worker: Annotated[str, Field(max_length=16)] = ""
     search: Annotated[str, Field(max_length=200)] = ""
     disagreement: bool = False
+    worker_signal: Annotated[str, Field(max_length=50)] = ""
     form: Annotated[Literal["csv", "parquet"], Field(alias="format")] = "csv"
 
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation
 from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.review.worker_signals import WorkerSignal
 from capeval_server.annotation.review.worker_summaries import (
     Proportion,
     WorkerSummary,
@@ -77,6 +78,11 @@ class Workers(Schema):
 @derived_from(Proportion)
 class ProportionAnswer(Schema):
     """Share of some answers: `number` of `of`."""
+
+
+@derived_from(WorkerSignal)
+class WorkerSignalAnswer(Schema):
+    """Reason to look at the answers of a worker. It never rejects an answer or blocks a worker."""
 
 
 @derived_from(WorkerSummary, without=("participation",))

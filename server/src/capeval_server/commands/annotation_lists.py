@@ -113,6 +113,11 @@ def _describe_statistics(summary: WorkerSummary) -> Iterator[str]:
         yield f"similarity to others (CIDEr-D): {summary.likeness[0]:.3f}"
     if summary.seconds:
         yield f"median time: {summary.seconds[0]:.1f} s"
+    if summary.skill and summary.competence:
+        yield f"correct (Dawid-Skene): {summary.skill[0]:.3f}"
+        yield f"competence (MACE): {summary.competence[0]:.3f}"
+    for signal in summary.signals:
+        yield f"signal: {signal.name}: {signal.evidence.removesuffix('.')}"
 
 
 def _list_images(campaign: Campaign) -> Iterator[str]:

@@ -185,14 +185,17 @@ class CampaignOptions(BaseModel):
         10,
         "A person reviews the first {review_first:answer} of each worker.",
     )
-    """A person reviews this number of each worker's first answers. 0 turns this off."""
+    """This number of each worker's first answers waits for a person on the page Answers. The answers count
+    meanwhile; a rejected one is replaced. More reviews find a careless worker earlier, and cost more of your
+    time. 0 turns this off."""
     review_every: Annotated[int, Field(ge=0, le=10_000)] = _REVIEWS.option(
         "Review interval (answers)",
         20,
         "A person reviews one answer in {review_every:,}, drawn at random.",
         off="No answers are drawn at random for review.",
     )
-    """After the first answers, one answer in this number is drawn at random for review. 0 turns this off."""
+    """After the first answers, one answer in this number is drawn at random for review, so that a worker who
+    becomes careless later is also found. A smaller number means more reviews. 0 turns this off."""
 
     reopened_for: Literal["trusted", "everybody"] = _REPLACEMENT.option(
         "Workers who may replace answers",
@@ -203,16 +206,19 @@ class CampaignOptions(BaseModel):
             " worker has at least {trust_answers:judged answer}, {trust_share:.0%} of them accepted.",
         },
     )
-    """Concerns answers that were rejected, excluded or withdrawn. In a small campaign, perhaps no worker can
-    become trusted."""
+    """Concerns answers that were rejected, excluded or withdrawn. “trusted” keeps careless workers from
+    replacing them, but the items wait until a trusted worker arrives. In a small campaign, perhaps no worker
+    can become trusted."""
     trust_answers: Annotated[int, Field(ge=1, le=10_000)] = _REPLACEMENT.option(
         "Minimum reviewed answers and checks for trust", 20
     )
-    """A worker with fewer reviewed answers and checks is not trusted."""
+    """A worker with fewer reviewed answers and checks is not trusted. A larger number makes trust more
+    certain, but later. Trust only decides who may replace answers: the answers of all workers count."""
     trust_share: Annotated[float, Field(gt=0, le=1)] = _REPLACEMENT.option(
         "Minimum accepted share for trust (0 to 1)", 0.95
     )
-    """A worker with a smaller share of accepted answers and passed checks is not trusted."""
+    """A worker with a smaller share of accepted answers and passed checks is not trusted. With 0.95 and 20
+    judged answers, one of them may be rejected or failed. A worker can lose trust again."""
 
     open_to: Literal["everybody", "invited", "panel"] = _ADMISSION.option(
         "People who may take part",

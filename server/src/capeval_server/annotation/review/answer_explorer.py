@@ -11,6 +11,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from capeval_server.annotation.models import Campaign, Response, Review, ReviewRequest
 from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.recorded_answers import list_workers_with_signal
+from capeval_server.annotation.review.worker_signals import SIGNALS
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
 
@@ -48,6 +50,7 @@ class AnswerFilter:
         worker: Pseudonym of the worker.
         search: Part of a written caption, of a text of the item, or of its key.
         disagreement: Whether to choose only items with differing counted answers.
+        worker_signal: Signal of the workers, of `SIGNALS`, or "any".
     """
 
     state: str = "all"
@@ -56,6 +59,7 @@ class AnswerFilter:
     worker: str = ""
     search: str = ""
     disagreement: bool = False
+    worker_signal: str = ""
 
 
 def annotate_responses(responses: QuerySet[Response]) -> QuerySet[Any]:
@@ -79,7 +83,7 @@ def list_answers(campaign: Campaign, asked: AnswerFilter, user: User) -> QuerySe
     Answers that wait for a review come first to last, without the user's own. Others come last to first.
 
     Raises:
-        CampaignError: The state is unknown.
+        CampaignError: The state or the signal of the workers is unknown.
     """
     if asked.state not in STATES:
         raise CampaignError(f"'state' must be one of {', '.join(STATES)} (got {asked.state!r})")
@@ -90,6 +94,13 @@ def list_answers(campaign: Campaign, asked: AnswerFilter, user: User) -> QuerySe
     if asked.signal:
         of_signal = ReviewRequest.objects.filter(response=OuterRef("pk"), reason=asked.signal)
         rows = rows.filter(Exists(of_signal))
+    if asked.worker_signal:
+        known = ("any", *SIGNALS)
+        if asked.worker_signal not in known:
+            raise CampaignError(
+                f"'worker_signal' must be one of {', '.join(known)} (got {asked.worker_signal!r})"
+            )
+        rows = rows.filter(participation__in=list_workers_with_signal(campaign, asked.worker_signal))
     if asked.disagreement:
         counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
         differing = counted.order_by().values("item").annotate(answers=Count("digest", distinct=True))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
-from typing import Any, NamedTuple
+from statistics import fmean, median
+from typing import Any
 
 from django.db.models import Count, Q
-from django.db.models.fields.json import KT
 
 from capeval.scoring.intervals import wilson_interval
-from capeval.studies.judging.worker_models import gather_answers
+from capeval.studies.judging.worker_models import fit_dawid_skene, fit_mace, gather_answers
 from capeval.studies.judging.workers import binomial_p, count_agreements
 from capeval_server.annotation.core.agreement import measure_caption_agreement
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
+from capeval_server.annotation.models import Campaign, CheckResult, Participation
+from capeval_server.annotation.review.recorded_answers import (
+    StoredAnswer,
+    find_signals,
+    list_repeats,
+    load_answers,
+)
+from capeval_server.annotation.review.worker_signals import WorkerSignal
 from capeval_server.annotation.task_types import TaskType, task_named
-from capeval_server.annotation.task_types.base import SIDES
 from capeval_server.annotation.workers.trust import is_trusted
 
 __all__ = ["Proportion", "WorkerSummary", "measure_consistency", "summarize_workers"]
@@ -47,6 +52,8 @@ class Proportion:
 
 
 _NONE = Proportion(number=0, of=0)
+# Maximum number of answers that models are fitted to, and of iterations, so that a page opens within seconds.
+_MOST_MODELED, _ITERATIONS = 100_000, 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +76,9 @@ class WorkerSummary:
             captions.
         seconds: Median time of the worker's answers in seconds, and number of answers.
         speed: That time relative to the median of all answers.
+        skill: Probability of a correct answer, by Dawid and Skene's one-coin model, and number of answers.
+        competence: Probability that the worker knows the answer, by MACE, and number of answers.
+        signals: The reasons to look at the worker's answers.
     """
 
     participation: Participation
@@ -85,18 +95,9 @@ class WorkerSummary:
     likeness: tuple[float, int] | None
     seconds: tuple[float, int] | None
     speed: float | None
-
-
-class _Answer(NamedTuple):
-    """The evaluated parts of an answer; `choices` by question, empty for captions."""
-
-    worker: int
-    item: int
-    choices: Mapping[str, str]
-    mirrored: bool
-    seconds: float | None
-    counts: bool
-    late: bool
+    skill: tuple[float, int] | None
+    competence: tuple[float, int] | None
+    signals: tuple[WorkerSignal, ...]
 
 
 def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
@@ -105,14 +106,17 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
     """
     task, options = task_named(campaign.kind), get_options(campaign)
-    answers = list(_load_answers(campaign, task))
-    of_workers: dict[int, list[_Answer]] = {}
+    answers = load_answers(campaign, task)
+    of_workers: dict[int, list[StoredAnswer]] = {}
     for one in answers:
         of_workers.setdefault(one.worker, []).append(one)
     agreed = _measure_agreement(answers) if task.choices else {}
-    likeness = {} if task.choices else measure_caption_agreement(campaign).means()
+    models = _estimate_quality(answers, task) if task.choices else {}
+    captions = measure_caption_agreement(campaign) if task.written else None
+    likeness = captions.means() if captions else {}
     checks = _count_checks(campaign)
-    repeats = measure_consistency(campaign)
+    repeats = list_repeats(campaign)
+    signals = find_signals(task, answers, repeats, captions)
     usual = _compute_median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [
@@ -123,8 +127,9 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
             trusted=is_trusted(one, options),
             checks=checks.get(one.pk, _NONE),
             agreement=agreed.get(one.pk, _NONE),
-            repeats=repeats.get(one.pk, (_NONE, 0))[0],
-            same_side=repeats.get(one.pk, (_NONE, 0))[1],
+            repeats=repeats.get(one.pk, ()),
+            models=models.get(one.pk, (None, None)),
+            signals=signals.get(one.pk, ()),
             likeness=likeness.get(one.pk),
             usual=usual,
         )
@@ -135,63 +140,42 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
 def _summarize(
     participation: Participation,
     task: TaskType,
-    given: Sequence[_Answer],
+    given: Sequence[StoredAnswer],
     *,
     usual: tuple[float, int] | None,
     checks: Proportion,
+    repeats: Sequence[str],
+    models: tuple[tuple[float, int] | None, tuple[float, int] | None],
     **known: Any,
 ) -> WorkerSummary:
     left = _count_left(task, given) if task.has_sides else _NONE
     seconds = _compute_median(given)
+    again, same_side = _count_consistency(repeats)
     return WorkerSummary(
         participation=participation,
         counted=sum(one.counts for one in given),
         late=sum(one.late for one in given),
         checks=checks,
         reviews=Proportion(number=participation.fine - checks.number, of=participation.judged - checks.of),
+        repeats=again,
+        same_side=same_side,
         left=left,
         left_p=binomial_p(left.number, left.of) if left.of else None,
         seconds=seconds,
         speed=seconds[0] / usual[0] if seconds and usual and usual[0] else None,
+        skill=models[0],
+        competence=models[1],
         **known,
     )
 
 
-def _compute_median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
+def _compute_median(answers: Iterable[StoredAnswer]) -> tuple[float, int] | None:
     """Return the median time and the number of answers; None if no time was measured."""
-    seconds = [one.seconds for one in answers if one.seconds is not None]
+    seconds = [one.browser_seconds for one in answers if one.browser_seconds is not None]
     return (float(median(seconds)), len(seconds)) if seconds else None
 
 
-def _load_answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
-    """Yield the newest answer of each assignment, without pilot answers and checks."""
-    questions = tuple(task.choices)
-    given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
-    rows = given.order_by("assignment_id", "revision").values_list(
-        "assignment_id",
-        "participation_id",
-        "item_id",
-        "assignment__mirrored",
-        "filled_slot",
-        "received",
-        "assignment__lease_until",
-        KT("events__seconds"),
-        *(KT(f"answer__{question}") for question in questions),
-    )
-    newest = {row[0]: row[1:] for row in rows.iterator(chunk_size=5000)}
-    for worker, item, mirrored, slot, received, lease_until, seconds, *chosen in newest.values():
-        yield _Answer(
-            worker=worker,
-            item=item,
-            choices=dict(zip(questions, chosen, strict=True)),
-            mirrored=mirrored,
-            seconds=None if seconds is None else float(seconds),
-            counts=slot is not None,
-            late=slot is None and received > lease_until,
-        )
-
-
-def _measure_agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
+def _measure_agreement(answers: Sequence[StoredAnswer]) -> dict[int, Proportion]:
     """Return the share of each worker's answers that agree with the majority.
 
     Each question of an item counts as one answer.
@@ -208,6 +192,33 @@ def _measure_agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
         int(worker): Proportion(number=int(agreed[place]), of=int(decided[place]))
         for place, worker in enumerate(rows.workers)
     }
+
+
+def _estimate_quality(
+    answers: Sequence[StoredAnswer], task: TaskType
+) -> dict[int, tuple[tuple[float, int], tuple[float, int]]]:
+    """Return the estimates of Dawid and Skene's one-coin model and of MACE, with numbers of answers.
+
+    The models are fitted to each question. The estimates are averages over the questions that have at least
+    two different answers.
+    """
+    found: dict[int, list[tuple[float, float, int]]] = {}
+    for question in task.choices if len(answers) <= _MOST_MODELED else ():
+        if len({one.choices[question] for one in answers}) < 2:
+            continue
+        rows = gather_answers((one.item, str(one.worker), one.choices[question]) for one in answers)
+        skill = fit_dawid_skene(rows, one_coin=True, most=_ITERATIONS).skill
+        competence = fit_mace(rows, most=_ITERATIONS).competence
+        numbers = rows.count_by_worker()
+        for worker, *estimate in zip(rows.workers, skill, competence, numbers, strict=True):
+            found.setdefault(int(worker), []).append(
+                (float(estimate[0]), float(estimate[1]), int(estimate[2]))
+            )
+    means = {}
+    for who, estimates in found.items():
+        skills, competences, counts = zip(*estimates, strict=True)
+        means[who] = ((fmean(skills), sum(counts)), (fmean(competences), sum(counts)))
+    return means
 
 
 def _count_checks(campaign: Campaign) -> dict[int, Proportion]:
@@ -232,38 +243,15 @@ def measure_consistency(campaign: Campaign, *workers: Participation) -> dict[int
         By participation, the share of answers that were the same as before, and the number of other answers
         that were for the same side as before.
     """
-    task = task_named(campaign.kind)
-    sides = _list_side_answers(task)
-    given = Response.objects.filter(item__campaign=campaign, redacted="")
-    if workers:
-        given = given.filter(participation__in=workers)
-    before = given.filter(item__repeat__isnull=False).order_by("revision")
-    answers: dict[tuple[int, int | None], Any] = {
-        (worker, item): answer
-        for worker, item, answer in before.values_list("participation", "item", "answer")
-    }
-    again = given.filter(item__repeats__isnull=False, revision=1)
-    found: dict[int, list[str]] = {}
-    for worker, item, answer in again.values_list("participation", "item__repeats", "answer"):
-        first = answers.get((worker, item))
-        if first is not None:
-            # The sides are mirrored, so a different choice of a side means the same side.
-            other = "side" if answer in sides and first in sides else "other"
-            found.setdefault(worker, []).append("same" if answer == first else other)
-    return {
-        worker: (Proportion(number=kinds.count("same"), of=len(kinds)), kinds.count("side"))
-        for worker, kinds in found.items()
-    }
+    found = list_repeats(campaign, *workers)
+    return {worker: _count_consistency(kinds) for worker, kinds in found.items()}
 
 
-def _list_side_answers(task: TaskType) -> list[dict[str, Any]]:
-    """Return the answers that choose a side; empty for task types that have none."""
-    if not task.has_sides or not set(SIDES) <= set(task.choices["choice"].labels):
-        return []
-    return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
+def _count_consistency(kinds: Sequence[str]) -> tuple[Proportion, int]:
+    return Proportion(number=kinds.count("same"), of=len(kinds)), kinds.count("side")
 
 
-def _count_left(task: TaskType, answers: Iterable[_Answer]) -> Proportion:
+def _count_left(task: TaskType, answers: Iterable[StoredAnswer]) -> Proportion:
     """Return the share of answers for the left side, among the answers for a side."""
     if not {"left", "right"} <= set(task.choices["choice"].labels):
         return Proportion(number=0, of=0)

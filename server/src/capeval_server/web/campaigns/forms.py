@@ -16,6 +16,7 @@ from capeval_server.annotation.campaigns.item_tables import ENDINGS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
 from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_signals
+from capeval_server.annotation.review.worker_signals import SIGNALS
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.quiz import quizzes
 from capeval_server.annotation.text_rules.rules import LEVELS, RULES
@@ -340,6 +341,11 @@ class AnswerFilterForm(forms.Form):
     category = forms.ChoiceField(required=False, label="Class")
     worker = forms.CharField(required=False, max_length=16)
     search = forms.CharField(required=False, max_length=200, label="Text")
+    worker_signal = forms.ChoiceField(
+        required=False,
+        label="Worker signal",
+        choices=[("", "Any or none"), ("any", "Any signal"), *SIGNALS.items()],
+    )
     disagreement = forms.BooleanField(required=False, label="Answers differ")
 
     def __init__(self, campaign: Campaign, *arguments: Any, **options: Any) -> None:

@@ -40,12 +40,14 @@ def _show_workers(
     request: HttpRequest, campaign: Campaign, form: InviteForm, links: list[str] | None = None
 ) -> HttpResponse:
     waiting = campaign.participations.filter(stage=Participation.Stage.INVITED).count()
+    rows = summarize_workers(campaign)
     return show(
         request,
         campaign,
         "workers",
         tab="workers",
-        workers=summarize_workers(campaign),
+        workers=rows,
+        flagged=[one for one in rows if one.signals],
         mailboxes=find_same_mailboxes(campaign),
         invited=waiting,
         form=form,
