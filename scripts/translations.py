@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from string import Formatter
-from typing import IO
+from typing import IO, Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
@@ -91,7 +91,7 @@ def _add(catalog: Catalog, path: Path, source: str) -> None:
     found = extract("python", io.BytesIO(source.encode()), _KEYWORDS, _COMMENT)
     for _, message, comments, context in found:
         # Without line numbers, which would change with each change of the sources.
-        place = (path.relative_to(_PACKAGE).as_posix(), None)
+        place: Any = (path.relative_to(_PACKAGE).as_posix(), None)
         catalog.add(message, locations=[place], auto_comments=comments, context=context)
 
 
