@@ -154,13 +154,13 @@ def test_adaptive_sampling_chooses_added_systems() -> None:
     worker = join(campaign)[0]
     while found := assign_work(worker).assignments:
         answer(found[0])
-    assert campaign.next_pairs.order_by("number").last().systems == ["a", "b", "c"]
+    assert campaign.next_pairs.latest("number").systems == ["a", "b", "c"]
     extend_campaign(
         None, campaign, files(pair("n0", "a", "new"), pair("n1", "new", "b"), pair("n2", "a", "b"))
     )
     while found := assign_work(worker).assignments:
         answer(found[0])
-    assert campaign.next_pairs.order_by("number").last().systems == ["a", "b", "c", "new"]
+    assert campaign.next_pairs.latest("number").systems == ["a", "b", "c", "new"]
     assert counted(campaign) == 9
     assert all(not each.differs for each in replay(campaign))
     assert not list(audit(campaign))
