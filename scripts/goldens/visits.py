@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -104,6 +105,15 @@ def _new_campaign(story: Story) -> Any:
 @_visit
 def _assign_columns(story: Story) -> Any:
     return _send_campaign(story, _make_file("items.csv", b"photo,words\n1.jpg,A dog runs.\n2.jpg,\n"))
+
+
+@_visit
+def _add_items(story: Story) -> Any:
+    items = b"key,image,first,second\nnew,1.jpg,A dog.,A cat.\n"
+    row = (story.scratch / "pairwise-campaign" / "items.jsonl").read_text().splitlines()[0]
+    items = items.replace(b"1.jpg", json.loads(row)["image"].encode())
+    address = "/campaigns/pairwise-campaign/items/add/"
+    return _post(story.people["olga"], address, items=_make_file("new.csv", items))
 
 
 def _send_campaign(story: Story, items: io.BytesIO) -> Any:

@@ -408,6 +408,50 @@ def test_withdrawing_while_they_answer(made: Server) -> None:
     assert made.python(WITHDRAWS).strip() == ""
 
 
+# Items are added while workers answer, and a draft is deleted. The database deletes no texts but the draft's.
+EXTENDS = """
+import json
+from functools import partial
+from django.db import IntegrityError, connection, transaction
+from capeval_server.annotation.campaigns.additions import extend_campaign
+from capeval_server.annotation.campaigns.deletion import delete_draft
+from capeval_server.annotation.campaigns.item_files import ItemFiles
+from capeval_server.annotation.models import Slot, TextVersion
+from capeval_server.annotation.responses import assignment
+from tests.server.campaigns import answer, at_once, counted, join, make
+from tests.server.annotation_robots import check_end
+campaign, draft = make("triplet", items=10, answers=2), make("triplet", state="draft")
+workers = join(campaign, 3)
+given = []
+def work(worker):
+    while held := assignment.assign_work(worker).assignments:
+        for one in held:
+            given.append(answer(one).response.key)
+def extend():
+    for number in range(4):
+        texts = {"reference": "a dog", "first": "a hound", "second": "a cat"}
+        rows = [{"key": f"{number}-{each}", **texts} for each in range(5)]
+        table = "".join(json.dumps(row) + chr(10) for row in rows).encode()
+        extend_campaign(None, campaign, ItemFiles(table_name="a.jsonl", table=table, columns={}, images=None))
+print(*at_once(extend, partial(delete_draft, None, draft), *(partial(work, worker) for worker in workers)))
+for worker in workers: work(worker)
+assert (campaign.items.count(), counted(campaign)) == (30, 60)
+assert Slot.objects.filter(item__campaign=campaign).count() == 60
+check_end(campaign, given)
+assert list(TextVersion.objects.values_list("campaign", flat=True)) == [campaign.pk]
+truncate = "TRUNCATE annotation_textversion CASCADE" if connection.vendor == "postgresql" else None
+for statement in filter(None, ("DELETE FROM annotation_textversion", truncate)):
+    try:
+        with transaction.atomic(), connection.cursor() as cursor: cursor.execute(statement)
+    except IntegrityError as error: assert "once a worker has entered the campaign" in str(error)
+    else: print(statement)
+"""
+
+
+def test_extending_while_they_answer(made: Server) -> None:
+    assert made.python(EXTENDS).strip() == ""
+
+
 @pytest.mark.conformance
 def test_the_robot_campaign_of_ten_thousand_items(made: Server) -> None:
     robots(made, items=10_000, answers=11, workers=50, processes=2)

@@ -43,13 +43,13 @@ def paint(color: tuple[int, int, int]) -> bytes:
 
 
 IMAGES = {name: paint(color) for name, color in COLORS.items()}
-ITEMS = [
+ITEMS: list[dict[str, Any]] = [
     {"key": "a", "image": "red.png", "group": "1", "category": "HC", "first": "A", "second": "B"},
     {"key": "b", "image": "red.png", "group": "1", "category": "HM", "first": "C", "second": "D"},
     {"key": "c", "image": "green.png", "group": "2", "first": "E", "second": "F", "first_by": "x"},
     {"key": "d", "image": "green.png", "first": "G", "second": "H", "expected": {"choice": "first"}},
 ]
-TRAINING = [
+TRAINING: list[dict[str, Any]] = [
     {
         "key": f"t{number}",
         "image": "blue.png",
@@ -203,7 +203,7 @@ def test_a_copy_without_items_needs_files(staff: Someone, campaign: Campaign) ->
     assert "items.jsonl" not in page
     page = send(staff, page, 422)
     assert "This field is required" in page
-    files = {"items": ("new.jsonl", lines(ITEMS[:1])), "pictures": ("p.zip", zipped(IMAGES))}
+    files: dict[str, Any] = {"items": ("new.jsonl", lines(ITEMS[:1])), "pictures": ("p.zip", zipped(IMAGES))}
     assert "<dt>Items</dt><dd>1</dd>" in send(staff, page, **files)
 
 
@@ -229,11 +229,14 @@ def test_a_draft_is_edited_in_one_step(
     assert "Edit the draft pairs" in page
     assert Fields(page).values["title"] == "Pairs"
     # All problems at once, and nothing changes.
-    wrong = [{**ITEMS[0], "image": "none.png"}, {"key": "z", "image": "red.png", "first": "A"}]
+    wrong: list[dict[str, Any]] = [
+        {**ITEMS[0], "image": "none.png"},
+        {"key": "z", "image": "red.png", "first": "A"},
+    ]
     page = html.unescape(send(staff, page, 422, title="New", items=("new.jsonl", lines(wrong))))
     assert "2 problems." in page
     assert campaign.items.count() == 6
-    new = [{**ITEMS[0], "first": "Z"}, {"key": "n", "image": "new.png", "first": "A", "second": "B"}]
+    new = [{**ITEMS[0], "first": "Z"}, {**ITEMS[0], "key": "n", "image": "new.png"}]
     images = {"new.png": paint((1, 2, 3)), "red.png": paint((9, 9, 9))}
     page = send(staff, page, items=("new.jsonl", lines(new)), pictures=("new.zip", zipped(images)))
     assert "Save the draft pairs?" in page
@@ -262,7 +265,7 @@ def test_an_edit_does_not_overwrite_later_changes(staff: Someone, campaign: Camp
     assert (campaign.title, campaign.settings["answers"], campaign.items.count()) == ("Pairs", 5, 6)
 
 
-NEW = [
+NEW: list[dict[str, Any]] = [
     {"key": "e", "image": "green.png", "group": "2", "first": "K", "second": "L"},
     {"key": "f", "image": "again.png", "group": "2", "first": "M", "second": "N"},
     {"key": "g", "image": "new.png", "first": "O", "second": "P"},
@@ -289,7 +292,7 @@ def test_items_are_added_while_a_campaign_is_open(staff: Someone, campaign: Camp
     assert "Added 3 items." in sent.content.decode()
     assert describe(campaign)[: len(before)] == before
     assert count_slots(campaign) == {**slots, "e": 2, "f": 2, "g": 2}
-    assert campaign.items.get(key="f").image.name == "red.png"
+    assert campaign.items.filter(image__name="red.png", key="f").exists()
     assert campaign.images.count() == 4
     assert Action.objects.filter(what="added 3 items to the campaign pairs", user=staff.user).exists()
     # The order and the sides are those of a campaign that had all items from the beginning.
@@ -302,7 +305,11 @@ def test_columns_of_added_items_are_assigned(staff: Someone, campaign: Campaign)
     table = b"photo,one,other\nred.png,A,B\nblue.png,C,D\n"
     page = send(staff, f"/campaigns/{campaign.slug}/items/add/", 422, items=("new.csv", table))
     assert "no column for" in page
-    assigned = {"part-image": "column:photo", "part-first": "column:one", "part-second": "column:other"}
+    assigned: dict[str, Any] = {
+        "part-image": "column:photo",
+        "part-first": "column:one",
+        "part-second": "column:other",
+    }
     page = send(staff, page, **assigned)
     staff.client.post(f"/campaigns/{campaign.slug}/items/add/apply/", hidden_fields(page))
     assert campaign.items.count() == 8

@@ -9,7 +9,9 @@ from django.http import HttpRequest
 from ninja import Schema, Status
 
 from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.copies import clone_campaign
 from capeval_server.annotation.campaigns.creation import make_from_texts
+from capeval_server.annotation.campaigns.deletion import delete_draft
 from capeval_server.annotation.campaigns.progress import (
     CampaignProgress,
     ClassProgress,
@@ -37,6 +39,13 @@ class Files(Schema):
     """Contents of a campaign's files: `campaign.toml`, and the files that it names."""
 
     files: dict[str, str]
+
+
+class CampaignCopy(Schema):
+    """Name in URLs and title of a copy; the default title is "Copy of ..." with the campaign's title."""
+
+    slug: str
+    title: str = ""
 
 
 class ListedCampaign(Schema):
@@ -133,6 +142,34 @@ def create(request: HttpRequest, given: Files) -> Any:
 def status(request: HttpRequest, slug: Slug) -> Any:
     """Return the progress of a campaign, and the obstacles to it."""
     return get_progress(get_campaign(request, slug))
+
+
+@router.put("/{slug}", response={200: CampaignAnswer, (403, 404, 409, 422): Problem})
+@accepts_uploads
+def replace(request: HttpRequest, slug: Slug, given: Files) -> Any:
+    """Replace the content of a draft that no worker has entered.
+
+    Items can name the images of the draft, if `campaign.images` is given; other images can't be uploaded
+    here.
+    """
+    return make_from_texts(token_of(request).user, given.files, get_campaign(request, slug))
+
+
+@router.delete("/{slug}", response={204: None, (403, 404, 422): Problem})
+def delete(request: HttpRequest, slug: Slug) -> Any:
+    """Delete a draft that no worker has entered, with its items, images and invite links."""
+    delete_draft(token_of(request).user, get_campaign(request, slug))
+    return Status(204, None)
+
+
+@router.post("/{slug}/copies", response={201: CampaignAnswer, (403, 404, 422): Problem})
+def copy(request: HttpRequest, slug: Slug, wanted: CampaignCopy) -> Any:
+    """Create a draft with the texts, settings, items and images of a campaign, in any state.
+
+    Workers, answers and invite links are not copied.
+    """
+    found = get_campaign(request, slug)
+    return Status(201, clone_campaign(token_of(request).user, found, wanted.slug, wanted.title))
 
 
 @router.get("/{slug}/pace", response={200: PaceAnswer, (403, 404): Problem})

@@ -6,9 +6,12 @@ from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Schema
+from ninja import Schema, Status
 from pydantic import ConfigDict, Field
 
+from capeval_server.annotation.campaigns.additions import extend_campaign
+from capeval_server.annotation.campaigns.columns import check_columns
+from capeval_server.annotation.campaigns.item_files import ImageFiles, ItemFiles
 from capeval_server.annotation.campaigns.progress import ItemFilter, filter_items
 from capeval_server.annotation.models import Item
 from capeval_server.annotation.responses import text_flags
@@ -84,6 +87,26 @@ class Items(Schema):
 
     count: int
     items: list[ItemAnswer]
+
+
+class NewItems(Schema):
+    """A file of items by its name and content, and the columns of parts that are not recognized."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    content: str
+    columns: dict[str, str | dict[str, str]] = Field(default_factory=dict)
+
+
+class AddedItems(Schema):
+    """Numbers of added items, attention checks, training items and images, and of the required answers."""
+
+    items: int
+    checks: int
+    training: int
+    images: int
+    wanted: int
 
 
 class CampaignImage(Schema):
@@ -173,6 +196,27 @@ def items(request: HttpRequest, slug: Slug, which: Literal["", ItemFilter] = "",
     found = filter_items(get_campaign(request, slug), which).select_related("image", "repeats")
     rows = list(found.prefetch_related("reports")[start : start + PAGE_SIZE])
     return {"count": found.count(), "items": rows}
+
+
+@router.post("/{slug}/items", response={201: AddedItems, (403, 404, 409, 422): Problem})
+@accepts_uploads
+def add(request: HttpRequest, slug: Slug, wanted: NewItems) -> Any:
+    """Add items to a campaign that is not closing or closed. Their keys must be new.
+
+    Items can name images of the campaign. Other images can't be uploaded here.
+    """
+    user, campaign = token_of(request).user, get_campaign(request, slug)
+    files = ItemFiles(
+        table_name=wanted.name,
+        table=wanted.content.encode(),
+        columns=check_columns(wanted.name, wanted.columns),
+        images=ImageFiles(names=(), read=_reject_image),
+    )
+    return Status(201, extend_campaign(user, campaign, files))
+
+
+def _reject_image(name: str) -> bytes:
+    raise CampaignError(f"no image {name!r} in the campaign; images cannot be uploaded here")
 
 
 @router.get("/{slug}/images", response={200: Images, (403, 404): Problem})

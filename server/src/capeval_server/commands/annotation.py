@@ -26,14 +26,44 @@ def create(
     manager: Annotated[
         str, Option(help="User who manages it, together with the challenge's organizers.")
     ] = "",
+    replace: Annotated[
+        bool, Option("--replace", help="Replace the draft of the same name, if no worker has entered it.")
+    ] = False,
 ) -> None:
     """Create a campaign as a draft, from its file and items."""
     set_up()
     from capeval_server.annotation.campaigns.creation import make_campaign
 
-    made = make_campaign(user_named(manager) if manager else None, path)
-    print(f"{made.slug}: created as a draft; items: {made.items.count()}")
+    made = make_campaign(user_named(manager) if manager else None, path, replace=replace)
+    print(f"{made.slug}: {'saved' if replace else 'created'} as a draft; items: {made.items.count()}")
     print_warnings(made)
+
+
+def copy(
+    slug: Slug,
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the copy in URLs.")],
+    title: Annotated[str, Option(help="Title of the copy.", show_default="Copy of, and the title")] = "",
+    manager: Annotated[
+        str, Option(help="User who manages it, together with the challenge's organizers.")
+    ] = "",
+) -> None:
+    """Copy a campaign in any state as a draft, with its items and images."""
+    set_up()
+    from capeval_server.annotation.campaigns.copies import clone_campaign
+
+    made = clone_campaign(user_named(manager) if manager else None, get_campaign(slug), name, title)
+    print(f"{made.slug}: created as a draft; items: {made.items.count()}")
+
+
+def delete(slug: Slug) -> None:
+    """Delete a draft that no worker has entered. This cannot be undone."""
+    set_up()
+    from capeval_server.annotation.campaigns.deletion import count_deleted, delete_draft
+
+    campaign = get_campaign(slug)
+    found = count_deleted(campaign)
+    delete_draft(None, campaign)
+    print(f"{slug}: deleted; items: {found.items:,}; images: {found.images:,}; links: {found.links:,}")
 
 
 def state(
@@ -109,7 +139,17 @@ def replay(slug: Slug) -> None:
 def group() -> Group:
     """Return the command group `capeval server annotate`."""
     commands = (
-        *(items.fetch, items.quiz, create, items.items, state, settings.settings, settings.answers),
+        *(
+            items.fetch,
+            items.quiz,
+            create,
+            copy,
+            delete,
+            items.items,
+            state,
+            settings.settings,
+            settings.answers,
+        ),
         *(settings.quality, settings.texts, settings.rules, workers.invite, settings.panel, reconcile),
         *(
             workers.link,
@@ -129,5 +169,9 @@ def group() -> Group:
         name="annotate",
         help="Manage campaigns in which people write, compare, rate and check captions.",
         no_args_is_help=True,
-        commands=[Command(print_list, "list"), *(Command(run, run.__name__) for run in commands)],
+        commands=[
+            Command(print_list, "list"),
+            Command(items.add_items, "add-items"),
+            *(Command(run, run.__name__) for run in commands),
+        ],
     )

@@ -11,7 +11,7 @@ from capeval.toolkit.command_line import Argument, Option
 from capeval_server.commands.annotation_common import Slug, get_campaign
 from capeval_server.commands.common import set_up
 
-__all__ = ["fetch", "hold", "items", "known", "quiz", "warn"]
+__all__ = ["add_items", "fetch", "hold", "items", "known", "quiz", "warn"]
 
 
 def fetch(
@@ -74,6 +74,28 @@ def items(
         json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*get_plan_paths(plan)), kind)
     ]
     deliver("".join(f"{line}\n" for line in lines), output)
+
+
+def add_items(
+    slug: Slug,
+    path: Annotated[Path, Argument(metavar="FILE", help="Items, in a format of item files.")],
+    images: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Folder of new images; others are the campaign's.")
+    ] = None,
+) -> None:
+    """Add items to a campaign that is not closing or closed. Their keys must be new."""
+    set_up()
+    from capeval_server.annotation.campaigns.additions import extend_campaign
+    from capeval_server.annotation.campaigns.item_files import ItemFiles, open_folder
+
+    if images is not None and not images.is_dir():
+        raise OptionError(f"'--images' must be a folder (got {str(images)!r})")
+    files = ItemFiles(table_name=path.name, table=path.read_bytes(), columns={}, images=open_folder(images))
+    added = extend_campaign(None, get_campaign(slug), files)
+    print(
+        f"{slug}: added items: {added.items:,}; attention checks: {added.checks:,};"
+        f" training items: {added.training:,}; images: {added.images:,}"
+    )
 
 
 def known(

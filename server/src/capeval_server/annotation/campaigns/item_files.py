@@ -69,16 +69,19 @@ def open_files(files: Mapping[str, bytes]) -> ImageFiles:
     return ImageFiles(names=find_images(files), read=read)
 
 
-def open_folder(folder: Path) -> ImageFiles:
-    """Return the files in a folder; reading rejects names and links that lead outside."""
+def open_folder(folder: Path | None) -> ImageFiles:
+    """Return the files in a folder, if there is one; reading rejects names and links that lead outside."""
 
     def read(name: str) -> bytes:
+        if folder is None:
+            raise CampaignError(f"no image {name!r} in the campaign; give the folder of its file")
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()):
             raise CampaignError(f"'image' must be a file in {folder} (got {name!r})")
         return path.read_bytes()
 
-    names = [each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file()]
+    found = folder.rglob("*") if folder is not None else ()
+    names = [each.relative_to(folder).as_posix() for each in found if folder and each.is_file()]
     return ImageFiles(names=names, read=read)
 
 

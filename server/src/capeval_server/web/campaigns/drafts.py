@@ -28,11 +28,8 @@ __all__ = ["copy", "delete", "edit"]
 def delete(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show the content of a draft, and delete it."""
     if request.method != "POST":
-        context = {
-            "obstacle": deletion.find_obstacle(campaign),
-            "deleted": deletion.count_deleted(campaign),
-        }
-        return show(request, campaign, "delete", tab="overview", **context)
+        obstacle, deleted = deletion.find_obstacle(campaign), deletion.count_deleted(campaign)
+        return show(request, campaign, "delete", tab="overview", obstacle=obstacle, deleted=deleted)
     try:
         deletion.delete_draft(get_user(request), campaign)
     except CapevalError as error:

@@ -33,7 +33,7 @@ from capeval_server.annotation.campaigns.creation_drafts import (
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.images import render_picture
 from capeval_server.annotation.campaigns.item_files import ItemFiles, open_files
-from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign, list_managed_campaigns
+from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.task_types import TASKS, TaskType
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import CampaignFilesError, ConflictError, NotFoundError
@@ -69,18 +69,28 @@ def can_create(request: HttpRequest) -> bool:
 
 
 def restrict_to_managers(view: View) -> View:
-    """Restrict a view to users who can create campaigns or manage one."""
+    """Restrict a view to users who can create campaigns, or who edit or extend one that they manage."""
 
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, **named: Any) -> HttpResponseBase:
-        if not isinstance(request.user, User):
-            raise NotFoundError
-        if not can_create(request) and not list_managed_campaigns(request.user).exists():
+        if not can_create(request) and not _continues_campaign(request):
             raise NotFoundError
         return view(request, **named)
 
     return wrapper
+
+
+def _continues_campaign(request: HttpRequest) -> bool:
+    """Return whether a request continues a draft that edits or extends a campaign."""
+    sent = request.POST if request.method == "POST" else request.GET
+    sha256 = sent.get("draft") or sent.get("sha256", "")
+    if not isinstance(request.user, User) or not sha256:
+        return False
+    with suppress(ConflictError):
+        draft = read_draft(request.user, sha256)
+        return bool(draft.replaced) or draft.extends
+    return False
 
 
 def get_task_type(text: str) -> TaskType:
@@ -220,7 +230,7 @@ def show_columns(
 
 @restrict_to_managers
 @require_safe
-def preview_image(request: HttpRequest) -> HttpResponse:
+def preview_image(request: HttpRequest) -> HttpResponseBase:
     """Send an image of a campaign that is not created yet."""
     draft, uploads = read_kept(request, "")
     name = request.GET.get("name", "")
