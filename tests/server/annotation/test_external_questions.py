@@ -247,6 +247,27 @@ def test_a_worker_who_does_not_agree_returns_the_hit() -> None:
     assert "externalSubmit" not in text
 
 
+def test_a_worker_who_stops_submits_and_the_requester_decides() -> None:
+    campaign = make(answers=5)
+    settings = set_up(campaign)
+    place = f"/annotate/{campaign.slug}/"
+    client = Client()
+    client.get(f"{place}enter/", turk())
+    client.post(f"{place}agree/", {"texts": "1"})
+    client.post(f"{place}finish/", {"outcome": "returned"})
+    code = settings.codes["returned"]
+    assert f'value="{code}"' in client.get(place).content.decode()
+    lines = ["AssignmentId,WorkerId,AssignmentStatus,Answer.completionCode", f"A1,W1,Submitted,{code}"]
+    (row,) = reconcile(None, campaign, "\n".join(lines).encode()).rows
+    # Mechanical Turk has no returns after a submission.
+    assert (row.suggestion, row.reason) == ("look at it", "stopped before the end")
+    organizer = Someone("organizer")
+    campaign.organizers.add(organizer.user)
+    page = organizer.see(f"/campaigns/{campaign.slug}/recruiting/")
+    assert "Request a return" not in page
+    assert settings.codes["no_consent"] not in page
+
+
 def test_a_worker_who_withdraws_can_submit() -> None:
     campaign = make(answers=5)
     settings = set_up(campaign)
@@ -288,7 +309,7 @@ def test_assignments_that_a_worker_opened_in_another_order() -> None:
 
 def test_bonuses_need_a_rate_in_dollars(capsys: pytest.CaptureFixture[str]) -> None:
     for options, message in (
-        ({}, "has no pay per answer"),
+        (dict[str, Any](), "has no pay per answer"),
         ({"pay_per_answer": "0.1", "currency": "EUR"}, "pays in USD"),
     ):
         campaign = make(answers=5, **options)

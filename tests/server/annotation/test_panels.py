@@ -434,6 +434,10 @@ def test_the_body_of_a_panel_is_described_and_checked() -> None:
         "studies",
         "answers",
         "redirect",
+        "approval_rate",
+        "approved_tasks",
+        "countries",
+        "external_question",
         "signed",
         "codes",
     } == set(fields)

@@ -351,7 +351,7 @@ def test_files_are_kept_for_campaigns_that_are_created_meanwhile(
         delete_draft(None, campaign)
     with pytest.raises(ConflictError, match="deleted at the same time"):
         insert_images(built.rows, stored)
-    # A file without a row belongs to a deletion that goes on, or to a campaign that is not stored yet.
+    # A file without a row belongs to an unfinished deletion, or to a campaign that is not stored yet.
     name = built.rows[0].small
     default_storage.save(name, ContentFile(b"old"))
     again = build_images(other, IMAGES, IMAGES.__getitem__, stored, {})

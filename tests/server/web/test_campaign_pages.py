@@ -218,9 +218,8 @@ def test_managers_and_staff_find_all(campaign: Campaign, olga: Someone) -> None:
         for name, (place, form) in addresses(campaign).items():
             # Captions have no files for studies, and no plot of systems; no campaign is being created, and
             # none is in Mechanical Turk.
-            without = {"campaign_result_files", "campaign_results_plot", "campaign_preview_image"}
-            without |= {"campaign_bonuses"}
-            if form is not None or name in without:
+            without = ("campaign_result_files", "campaign_results_plot", "campaign_preview_image")
+            if form is not None or name in (*without, "campaign_bonuses"):
                 continue
             sent = who.client.get(place)
             if who is manager and place.startswith("/new/"):

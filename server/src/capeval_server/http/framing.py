@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from http.cookies import Morsel
 
@@ -22,7 +22,7 @@ class _FramePolicy:
 class _PartitionedMorsel(Morsel[str]):
     """A cookie with the attribute `Partitioned`, which `http.cookies` knows from Python 3.14 on."""
 
-    def OutputString(self, attrs: list[str] | None = None) -> str:  # noqa: N802
+    def OutputString(self, attrs: Container[str] | None = None) -> str:  # noqa: N802
         """Return the cookie as in a header."""
         return f"{super().OutputString(attrs)}; Partitioned"
 

@@ -43,7 +43,7 @@ _ROWS_AT_ONCE = 400
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltImages:
-    """New images of a campaign, whose files are stored, but not their rows.
+    """New images of a campaign: their files are stored, their rows are not.
 
     Attributes:
         rows: The rows of the new images.

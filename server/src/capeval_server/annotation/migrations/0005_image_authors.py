@@ -1,4 +1,4 @@
-"""The authors of images, whom some licenses require to be named; equal images of all campaigns."""
+"""Authors of images, because some licenses require their names; an index of equal images of all campaigns."""
 
 from django.db import migrations, models
 

@@ -277,6 +277,8 @@ class _Comparison:
         self, settings: PanelSettings, sessions: Iterable[PaymentRow], stages: Mapping[str, str]
     ) -> None:
         self._codes, self._stages = settings.codes, stages
+        # Mechanical Turk has no returns after a submission.
+        self._can_return = settings.external_question is None
         self._outcomes = {code.casefold(): outcome for outcome, code in settings.codes.items()}
         self.known = {(line.session, line.panel_id): line for line in sessions}
         self._known_sessions = {session for session, _ in self.known}
@@ -335,7 +337,8 @@ class _Comparison:
             return _LOOK, f"completed, but {line.rejected} of {line.answers} answers were rejected in review"
         if done and _normalize(given.entered) in _NO_CODES:
             return _APPROVE, "completed here; the code was not entered"
-        return _ADVICE.get(line.outcome, _LOOK), _describe(line)
+        suggestion = _ADVICE.get(line.outcome, _LOOK)
+        return (_LOOK if suggestion == _RETURN and not self._can_return else suggestion), _describe(line)
 
 
 _ADVICE: dict[str, str] = {

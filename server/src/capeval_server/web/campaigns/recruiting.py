@@ -30,6 +30,7 @@ from capeval_server.web.hosting.common import add_success_message, errors_in_for
 __all__ = ["OUTCOMES", "bonuses", "recruiting"]
 
 _Outcome = Session.Outcome
+_TURK_APPROVE, _TURK_REVIEW = "Approve", "Review"
 _APPROVE, _REVIEW, _RETURN = "Approve automatically", "Review manually", "Request a return"
 
 OUTCOMES: dict[str, tuple[str, str, str]] = {
@@ -166,7 +167,13 @@ def _has_other_parameters(settings: panels.PanelSettings) -> bool:
 def _list_codes(campaign: Campaign, settings: panels.PanelSettings) -> Iterable[EndCode]:
     sessions = Session.objects.filter(participation__campaign=campaign)
     counts = dict(sessions.order_by().values_list("outcome").annotate(number=Count("pk")))
+    is_turk = settings.external_question is not None
     for outcome, (text, action, note) in OUTCOMES.items():
+        if is_turk and not panels.is_submitted(outcome):
+            # The worker returns the HIT, so nobody enters the code.
+            continue
+        if is_turk:
+            action = _TURK_APPROVE if action == _APPROVE else _TURK_REVIEW
         yield EndCode(
             outcome=outcome,
             text=text,
