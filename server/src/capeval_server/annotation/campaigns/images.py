@@ -40,7 +40,7 @@ _FOLDER = "annotation"
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltImages:
-    """New images of a campaign, whose files are stored, but not their rows.
+    """New images of a campaign: their files are stored, their rows are not.
 
     Attributes:
         rows: The rows of the new images.
