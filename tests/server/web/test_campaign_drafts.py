@@ -1,4 +1,4 @@
-"""Drafts and items of campaigns: copying, editing, deleting, and adding items while work goes on."""
+"""Drafts and items of campaigns: copying, editing, deleting, and adding items to an open campaign."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _insert_items(
 
 
 def _end_decided(campaign: Campaign, new: QuerySet[Item]) -> None:
-    """End new items of pairs whose winner is already likely enough."""
+    """End new items of pairs with an already likely winner."""
     if not get_options(campaign).confidence:
         return
     keys = list(new.exclude(group="").order_by("group", "pk").values_list("pk", flat=True))

@@ -69,7 +69,7 @@ def can_create(request: HttpRequest) -> bool:
 
 
 def restrict_to_managers(view: View) -> View:
-    """Restrict a view to users who can create campaigns, or who edit or extend one that they manage."""
+    """Restrict a view to creators of campaigns, and to managers during an edit or an addition."""
 
     @never_cache
     @wraps(view)
