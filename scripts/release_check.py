@@ -125,6 +125,8 @@ PURE = (
             "capeval_server/examples/*.json",
             "capeval_server/examples/*.toml",
             "capeval_server/examples/*.md",
+            "capeval_server/locale/*.mo",
+            "capeval_server/locale/*.po",
         ),
         command=("server", "--help"),
     ),

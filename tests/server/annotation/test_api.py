@@ -176,7 +176,13 @@ def test_reviewing_and_blocking(staff: Program) -> None:
     staff.ask("POST", f"{place}/reviews/{10**6}", rejected, 404)
     (row,) = staff.ask("GET", f"{place}/workers")["workers"]
     expected = {"stage": "working", "answered": 3, "judged": 2, "fine": 1, "trusted": False}
-    assert row == {"pseudonym": pseudonym, "repeats": 0, "repeated": 0, **expected}
+    assert row == {
+        "pseudonym": pseudonym,
+        "repeats": 0,
+        "repeated": 0,
+        "same_mailbox": [],
+        **expected,
+    }
     assert staff.ask("GET", f"{place}/workers/{pseudonym}/block") == {
         "answers": 2,
         "items": 2,

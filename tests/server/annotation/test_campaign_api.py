@@ -135,12 +135,15 @@ FIELDS = {
     "challenge": "x",
     "split": "x",
     "references": "x",
+    "files": {},
+    "slug": "copy",
 }
 STRICT = {
     "quality": {},
     "panel": {"name": "x", "answers": 1},
     "known": {"submissions": True},
     "releases": {"name": "1.0"},
+    "items": {"name": "items.csv", "content": ""},
 }
 
 
@@ -315,6 +318,7 @@ def test_images(staff: Program, streets: Campaign) -> None:
         "width": stored.width,
         "height": stored.height,
         "license": "",
+        "author": "",
         "source": "",
         "warning": "",
     }

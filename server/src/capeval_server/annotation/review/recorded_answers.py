@@ -206,9 +206,11 @@ def _build_scales(task: TaskType, answers: Sequence[StoredAnswer]) -> dict[str, 
         stored = labels
         if task.has_sides:
             stored = [task.answer({}, {name: label}, mirrored=False)[name] for label in labels]
+        # Labels of a task type can share a stored choice, and it can store choices without a label.
         others = {one.choices[name] for one in answers} - set(stored)
         sides = [choice for label, choice in zip(labels, stored, strict=True) if label in SIDES]
         scales[name] = SignalScale(
-            choices=(*stored, *sorted(others, key=str)), sides=sides if len(sides) == len(SIDES) else ()
+            choices=tuple(dict.fromkeys([*stored, *sorted(others, key=str)])),
+            sides=sides if len(set(sides)) == len(SIDES) else (),
         )
     return scales
