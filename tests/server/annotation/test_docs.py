@@ -28,7 +28,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
-    definition, panel = blocks("toml")
+    definition, panel, turk, conditions = blocks("toml")
     (items,) = blocks("json")
     path = tmp_path / "campaign.toml"
     path.write_text(definition)
@@ -57,7 +57,10 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     assert fresh.run(*audit) == "closer: no problems found\n"
     assert fresh.done("annotate", "audit", "other").returncode == 2
     assert fresh.run(*replay) == "choices: 0\n"
-    (tmp_path / "panel.toml").write_text(panel)
+    (tmp_path / "turk.toml").write_text(turk)
+    set_panel = fresh.run("annotate", "panel", "closer", str(tmp_path / "turk.toml"))
+    assert set_panel.startswith("closer: mturk; ")
+    (tmp_path / "panel.toml").write_text(conditions + panel)
     (tmp_path / "jwks.json").write_text(json.dumps(key_set(a=KEY)))
     set_panel = fresh.run("annotate", "panel", "closer", str(tmp_path / "panel.toml"))
     assert set_panel.startswith("closer: prolific; identities: signed\ncompleted: C")
