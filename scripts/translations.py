@@ -79,7 +79,7 @@ def extract_messages() -> Catalog:
     for path in sorted(_PACKAGE.rglob("*.py")):
         _add(catalog, path, path.read_text(encoding="utf-8"))
     for path in sorted((_PACKAGE / "templates").rglob("*.html")):
-        # Everything but the messages becomes letters without a meaning, whose indentation is no Python.
+        # `templatize` replaces other text by letters. Their indentation would be invalid in Python.
         lines = templatize(path.read_text(encoding="utf-8")).splitlines()
         _add(catalog, path, "\n".join(line.lstrip() for line in lines))
     return catalog

@@ -190,7 +190,7 @@ def _choose(
     name: str, truth: object, worker: SimulatedWorker, generator: Generator, *, mirrored: bool
 ) -> Iterator[tuple[str, str]]:
     if isinstance(truth, float):
-        shift = np.exp(worker.side * (-1 if mirrored else 1)) if KINDS[name].votes != 0 else 1.0
+        shift = np.exp(worker.side * (-1 if mirrored else 1))
         odds = truth / (1 - truth) * shift
         yield "choice", KINDS[name].scales["choice"].choices[int(generator.random() >= odds / (1 + odds))]
         return

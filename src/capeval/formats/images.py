@@ -41,7 +41,7 @@ class ImageInfo:
         height: The height in pixels; None if unknown.
         license: The name of the license; empty if unknown.
         license_url: The URL of the license's text; empty if unknown.
-        author: The author, whom licenses such as CC BY require to be named; empty if unknown.
+        author: The author. Licenses such as CC BY require this name. Empty if unknown.
     """
 
     id: ImageId

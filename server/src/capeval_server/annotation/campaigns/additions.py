@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -22,7 +21,8 @@ from capeval_server.annotation.core.slots import update_slots
 from capeval_server.annotation.models import Campaign, Item
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
-from capeval_server.core.errors import CampaignError, CampaignFilesError, ConflictError
+from capeval_server.core.errors import CampaignError, ConflictError
+from capeval_server.core.rollback import roll_back
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
 
 __all__ = ["EXTENDABLE", "AdditionPreview", "extend_campaign", "preview_addition"]
@@ -47,14 +47,6 @@ class AdditionPreview(ItemSummary):
 
     images: int
     wanted: int
-
-
-class _UndoneError(Exception):
-    """Ends a preview and rolls back its transaction."""
-
-
-def _undo_preview() -> NoReturn:
-    raise _UndoneError
 
 
 def extend_campaign(user: User | None, campaign: Campaign, files: ItemFiles) -> AdditionPreview:
@@ -83,10 +75,7 @@ def extend_campaign(user: User | None, campaign: Campaign, files: ItemFiles) -> 
 
 def preview_addition(campaign: Campaign, files: ItemFiles) -> AdditionPreview:
     """Return a preview of `extend_campaign`, which is rolled back. It raises the same errors."""
-    try:
-        with _extend(None, campaign, files) as added:
-            _undo_preview()
-    except _UndoneError:
+    with roll_back(_extend(None, campaign, files)) as added:
         return added
 
 
@@ -132,13 +121,8 @@ def _build_images(campaign: Campaign, files: ItemFiles, rows: list[Row], stored:
     if files.images is not None:
         read = files.images.select(named, _list_names(campaign))
         built = build_images(campaign, read, files.images.read, stored, {})
-    _raise_problems(files, [*problems, *built.problems])
+    files.raise_problems([*problems, *built.problems])
     return built
-
-
-def _raise_problems(files: ItemFiles, problems: list[str]) -> None:
-    if problems:
-        raise CampaignFilesError(files.table_name or "", problems)
 
 
 def _insert_images(campaign: Campaign, built: BuiltImages, stored: list[str]) -> None:
@@ -159,7 +143,7 @@ def _insert_items(
     before = campaign.items.aggregate(last=Max("pk"))["last"] or 0
     problems: list[str] = []
     items = list(parse_items(rows, task_named(campaign.kind), problems, _list_keys(campaign)))
-    _raise_problems(files, problems)
+    files.raise_problems(problems)
     answers = get_options(campaign).answers
     add_items(campaign, items, answers, built.same)
     new = campaign.items.filter(pk__gt=before)

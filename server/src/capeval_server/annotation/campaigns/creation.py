@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -34,7 +33,8 @@ from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
-from capeval_server.core.errors import CampaignError, CampaignFilesError, ConflictError, NotFoundError
+from capeval_server.core.errors import CampaignError, ConflictError, NotFoundError
+from capeval_server.core.rollback import roll_back
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
 from capeval_server.submissions.models import Submission
 
@@ -77,14 +77,6 @@ class CampaignPreview(ItemSummary):
     definition: CampaignDefinition
     images: int
     warnings: tuple[str, ...]
-
-
-class _UndoneError(Exception):
-    """Ends a preview and rolls back its transaction."""
-
-
-def _undo_preview() -> NoReturn:
-    raise _UndoneError
 
 
 def compute_version(campaign: Campaign) -> str:
@@ -177,17 +169,13 @@ def preview_files(
         NotFoundError: The user does not organize the campaign's challenge.
         OSError: An image can't be stored.
     """
-    try:
-        with _create_from_files(user, files, origin) as (made, wanted):
-            found = CampaignPreview(
-                **vars(summarize_items(made.items.all())),
-                definition=wanted,
-                images=made.images.count(),
-                warnings=tuple(trust_warnings(made)),
-            )
-            _undo_preview()
-    except _UndoneError:
-        return found
+    with roll_back(_create_from_files(user, files, origin)) as (made, wanted):
+        return CampaignPreview(
+            **vars(summarize_items(made.items.all())),
+            definition=wanted,
+            images=made.images.count(),
+            warnings=tuple(trust_warnings(made)),
+        )
 
 
 def _check_permission(user: User, wanted: CampaignDefinition, origin: CampaignOrigin | None) -> None:
@@ -247,7 +235,7 @@ def _create_campaign(
             built = build_images(made, read, files.images.read, stored, wanted.sources)
             insert_images(built.rows, stored)
             problems, same = [*problems, *built.problems], built.same
-        _raise_problems(wanted, problems)
+        files.raise_problems(problems)
         number = add_items(made, parse_items(rows, wanted.kind, []), wanted.options.answers, same)
         record(user, made.challenge, f"{done} {made.slug} with {number} items")
         yield made
@@ -283,11 +271,6 @@ def _delete_replaced(draft: Campaign, named: Collection[str], files: ImageFiles 
         if is_replaced or image.name not in named:
             deleted.append(image.pk)
     delete_images(draft.images.filter(pk__in=deleted))
-
-
-def _raise_problems(wanted: CampaignDefinition, problems: Sequence[str]) -> None:
-    if problems:
-        raise CampaignFilesError(wanted.items or "", problems)
 
 
 def _insert_campaign(wanted: CampaignDefinition) -> Campaign:

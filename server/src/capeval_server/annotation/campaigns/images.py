@@ -116,7 +116,9 @@ def insert_images(rows: Sequence[Image], stored: Collection[str]) -> None:
         # The lock keeps the rows, and so their files, until the new rows are committed.
         others = Image.objects.select_for_update(no_key=True).filter(digest__in=some).order_by("pk")
         if not some.items() <= set(others.values_list("digest", "small")):
-            raise ConflictError("images of the campaign were deleted at the same time: try again")
+            raise ConflictError(
+                "another campaign with the same images was deleted at the same time: try again"
+            )
     Image.objects.bulk_create(rows)
 
 
@@ -128,7 +130,7 @@ def copy_images(source: Campaign, campaign: Campaign, names: Collection[str]) ->
     """
     # The lock keeps the campaign, and so its files, until the copies are committed.
     if not Campaign.objects.select_for_update(no_key=True).filter(pk=source.pk).exists():
-        raise CampaignError(f"the campaign {source.slug}, whose images are copied, no longer exists")
+        raise CampaignError(f"the copied campaign {source.slug} no longer exists")
     rows = [row for row in source.images.order_by("pk") if row.name in names]
     for row in rows:
         row.pk, row.campaign = None, campaign

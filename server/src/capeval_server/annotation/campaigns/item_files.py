@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from capeval_server.annotation.campaigns.columns import (
 )
 from capeval_server.annotation.campaigns.item_tables import ItemTable, Row, read_item_table
 from capeval_server.annotation.task_types import TaskType
-from capeval_server.core.errors import CampaignError
+from capeval_server.core.errors import CampaignError, CampaignFilesError
 
 __all__ = ["ImageFiles", "ItemFiles", "list_rows", "open_files", "open_folder"]
 
@@ -56,6 +56,15 @@ class ItemFiles:
     table: bytes | None
     columns: ColumnMap
     images: ImageFiles | None
+
+    def raise_problems(self, problems: Sequence[str]) -> None:
+        """Raise the problems of the files, if there are any.
+
+        Raises:
+            CampaignFilesError: There is a problem.
+        """
+        if problems:
+            raise CampaignFilesError(self.table_name or "", problems)
 
 
 def open_files(files: Mapping[str, bytes]) -> ImageFiles:

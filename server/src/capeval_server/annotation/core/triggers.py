@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 __all__ = ["expected", "install", "present"]
 
-# The models whose rows are protected from deletion, and the columns that may change under a condition in
+# Models with rows that are protected from deletion, and the columns that may change under a condition in
 # terms of `OLD` and `NEW`, while all other columns remain the same. None: the rows never change.
 _PROTECTED: dict[str, tuple[tuple[str, ...], str] | None] = {
     "CheckResult": None,

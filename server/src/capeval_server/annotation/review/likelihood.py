@@ -6,11 +6,10 @@ a similar way. It conditions on the items: if nearly all workers choose the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import exp, lgamma
-
 import numpy as np
 from numpy.typing import NDArray
+
+from capeval.studies.effort import Agreement
 
 __all__ = ["QuestionAnswers", "beta_binomial_tail", "disagreement_p", "same_choice_p"]
 
@@ -31,6 +30,8 @@ _STEP, _MAX_SCORE = 0.1, 50
 _PSEUDO_ANSWERS = 2.0
 # Kinds of items: the mean position of the other answers in eighths of the scale, and their number.
 _POSITIONS, _NUMBERS = 9, np.array([1, 2, 3, 5])
+# Smallest mean rate of events.
+_MIN_RATE = 0.001
 
 
 class QuestionAnswers:
@@ -149,17 +150,5 @@ def beta_binomial_tail(number: int, of: int, *, mean: float, concentration: floa
         mean: The mean rate.
         concentration: Sum of the two parameters of the beta distribution of the rates.
     """
-    first, second = mean * concentration, (1 - mean) * concentration
-    terms: Sequence[float] = [
-        lgamma(of + 1)
-        - lgamma(one + 1)
-        - lgamma(of - one + 1)
-        + _log_beta(one + first, of - one + second)
-        - _log_beta(first, second)
-        for one in range(number, of + 1)
-    ]
-    return min(1.0, sum(map(exp, terms)))
-
-
-def _log_beta(first: float, second: float) -> float:
-    return lgamma(first) + lgamma(second) - lgamma(first + second)
+    rates = Agreement(yes=max(mean, _MIN_RATE), concentration=concentration)
+    return min(1.0, float(rates.counts(of)[number:].sum()))

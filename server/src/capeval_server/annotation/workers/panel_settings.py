@@ -63,7 +63,7 @@ class PanelSettings(BaseModel):
     participant: _Parameter = "PROLIFIC_PID"
     study: _Parameter = "STUDY_ID"
     session: _Parameter = "SESSION_ID"
-    # Studies whose workers are accepted; empty accepts all studies.
+    # Ids of the accepted studies; if empty, all studies are accepted.
     studies: Annotated[list[_Id], Field(max_length=1000)] = []
     # Conditions for workers, which the panel enforces: the minimum approval rate in percent (0 for none), the
     # minimum number of approved earlier tasks, and the countries of residence (empty for all).

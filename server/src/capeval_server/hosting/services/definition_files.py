@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
@@ -20,6 +20,7 @@ from capeval_server.challenges.definition import ChallengeDefinition, read_defin
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.challenges.services.locks import lock_references
 from capeval_server.core.errors import ChallengeError, ConflictError
+from capeval_server.core.rollback import roll_back
 from capeval_server.hosting.services.challenge_import import (
     Read,
     SplitFiles,
@@ -77,14 +78,6 @@ class _Import:
     deleted: set[str]
 
 
-class _UndoneError(Exception):
-    """End of a preview, which rolls back its transaction."""
-
-
-def _undo() -> NoReturn:
-    raise _UndoneError
-
-
 def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> DefinitionPreview:
     """Return the changes that a zip of files would make.
 
@@ -102,12 +95,8 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Definit
     """
     with acquire_unpacking_slot():
         entries = read_archive(file)
-        try:
-            with _change_by_zip(challenge, entries) as (_, preview):
-                _undo()
-        except _UndoneError:
-            pass
-    return preview
+        with roll_back(_change_by_zip(challenge, entries)) as (_, preview):
+            return preview
 
 
 def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
@@ -173,13 +162,9 @@ def import_files(
 
     found = _read(find, *read(path.name), read, lambda file: (path.parent / file).exists(), delete)
     files = read_files(read, found.wanted, found.challenge, found.deleted)
-    try:
-        with _change(found, files) as (changed, preview):
-            _record(user, found.challenge, changed, preview)
-            if dry_run:
-                _undo()
-    except _UndoneError:
-        pass
+    change = _change(found, files)
+    with roll_back(change) if dry_run else change as (changed, preview):
+        _record(user, found.challenge, changed, preview)
     return changed, preview
 
 

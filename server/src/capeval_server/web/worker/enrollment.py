@@ -149,7 +149,7 @@ def enter_from_panel(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     if framed:
         frames.allow_turk(request)
     try:
-        if frames.is_preview(campaign, request):
+        if framed and frames.is_preview(request):
             return frames.show_preview(request, campaign)
         participation = panels.enter(campaign, given)
     except (AssignmentError, EntryError) as error:

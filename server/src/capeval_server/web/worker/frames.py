@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.core.files.storage import default_storage
@@ -42,17 +41,13 @@ def get_submission(request: HttpRequest, frame: panels.Frame | None, end: Any) -
     """
     if frame is None or end is None or not panels.is_submitted(end.outcome):
         return {}
-    address = external_questions.submit_address(frame.origin)
-    target = urlsplit(address)
-    allow_turk(request, f"{target.scheme}://{target.netloc}")
-    return {"address": address, "assignment": frame.assignment}
+    allow_turk(request, frame.origin)
+    return {"address": external_questions.submit_address(frame.origin), "assignment": frame.assignment}
 
 
-def is_preview(campaign: Campaign, request: HttpRequest) -> bool:
-    """Return whether a request shows an unaccepted HIT."""
-    settings = panels.panel_settings(campaign)
-    given = request.GET.get(settings.session)
-    return settings.external_question is not None and given == external_questions.PREVIEW
+def is_preview(request: HttpRequest) -> bool:
+    """Return whether Mechanical Turk shows an unaccepted HIT."""
+    return request.GET.get(external_questions.PARAMETERS["session"]) == external_questions.PREVIEW
 
 
 def show_preview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
@@ -67,7 +62,7 @@ def show_preview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     check_admission(campaign, "panel")
     items = Item.objects.filter(campaign=campaign, held=False, repeats=None)
     items = items.filter(is_training=False, is_check=False)
-    item = items.exclude(image__in=Image.objects.exclude(warning="")).order_by("rank").first()
+    item = items.exclude(image__in=campaign.images.exclude(warning="")).order_by("rank").first()
     if item is None:
         raise NotFoundError
     task = task_named(campaign.kind)
