@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures translations wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines lint-project api-check test-platform wheel-here wheels-all sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures translations wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines test-others lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,9 +62,9 @@ PORT := 8000
 serve: $(VENV)/.native ## Start a demo server with the COCO challenge and campaigns (PORT=8001 for a different port)
 	@$(BIN)/python -m examples.demo_server --folder demo-server --port $(PORT)
 
-# Linking the native module uses only one core, so the crates are checked at the same time.
-test: ## Run linters, type checks and most tests in half an hour: the gate for commits
-	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.native lint-rust test-rust lint-python
+# The types are checked in one process, so the crates are tested at the same time.
+test: $(VENV)/.native ## Run linters, type checks and most tests in half an hour: the gate for commits
+	@$(MAKE) --no-print-directory --jobs 2 lint-python lint-rust test-rust
 	@$(MAKE) --no-print-directory test-python
 
 lint: lint-rust lint-python ## Check formatting, lints and types
@@ -114,12 +114,15 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(BIN)/$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
-# Downloads and single processes use little of the machine, so they run at the same time.
+# Downloads and single processes use little of the machine, so they run at the same time. The output of the smaller
+# recipes is printed when they end, so that it does not mix with that of test-processes.
 PARALLEL := $(MAKE) --no-print-directory --jobs 2
 test-system: ## Run all system tests in an hour: servers, databases, browsers, Java, PyTorch, engines, goldens
-	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards lint-project api-check
-	@$(MAKE) --no-print-directory test-processes
-	@$(PARALLEL) test-training test-baselines test-distributed goldens
+	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
+	@$(PARALLEL) test-processes test-others
+
+test-others:
+	@$(MAKE) --no-print-directory --output-sync lint-project api-check test-training test-baselines test-distributed goldens
 
 # The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
 # (2.9 GB to download).
