@@ -1,6 +1,6 @@
 # Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures translations wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines test-others lint-project api-check test-platform wheel-here wheels-all sbom
+.PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python debian-packages conformance coverage endurance conformance-spice data-wheels bench bench-kernels bench-search bench-server docs pictures translations wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines test-others lint-project api-check test-platform wheel-here wheels-all sbom
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -66,6 +66,9 @@ serve: $(VENV)/.native ## Start a demo server with the COCO challenge and campai
 test: $(VENV)/.native ## Run linters, type checks and most tests in half an hour: the gate for commits
 	@$(MAKE) --no-print-directory --jobs 2 lint-python lint-rust test-rust
 	@$(MAKE) --no-print-directory test-python
+
+debian-packages: ## Install the Debian packages that the tests need, as root
+	@sh scripts/install_packages.sh python3-venv java maven chromium postgresql nginx caddy
 
 lint: lint-rust lint-python ## Check formatting, lints and types
 
@@ -218,7 +221,7 @@ wheels-all: ## Build the wheels for all platforms into dist/, and list the libra
 	@$(BIN)/python scripts/linking.py dist
 
 release-check: wheel $(VENV)/.native $(VENV)/.wheels ## Build the distributions and check texts, versions, contents and installation
-	@$(BIN)/python scripts/release_check.py dist
+	@$(BIN)/python scripts/release_check.py dist $(if $(RELEASE_TAG),--tag $(RELEASE_TAG))
 	@$(BIN)/pytest tests/journeys
 
 wheel-here: ## Build the wheel of a release for this system and this Python into dist/

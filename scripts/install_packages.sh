@@ -2,13 +2,16 @@
 # Installs programs for the tests as Debian packages. Prints a note about programs that can't be installed; the tests
 # that need them are skipped.
 # Usage: install_packages.sh PROGRAM...
-# PROGRAM is chromium, postgresql, nginx or caddy.
+# PROGRAM is chromium, postgresql, nginx, caddy, python3-venv, java or maven.
 set -eu
 . "$(dirname "$0")/steps.sh"
 
 is_installed() {
     case $1 in
         postgresql) command -v initdb || ls /usr/lib/postgresql/*/bin/initdb ;;
+        python3-venv) python3 -c "import venv, ensurepip" ;;
+        java) command -v javac ;;
+        maven) command -v mvn ;;
         nginx) command -v nginx || [ -x /usr/sbin/nginx ] ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
@@ -19,6 +22,7 @@ for program in "$@"; do
     case $program in
         chromium) packages="chromium fonts-dejavu-core" ;;
         nginx) packages="nginx-light" ;;
+        java) packages="default-jdk-headless" ;;
         *) packages=$program ;;
     esac
     is_installed "$program" && continue

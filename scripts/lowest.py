@@ -1,4 +1,4 @@
-"""Lowest allowed versions of the dependencies of capeval and capeval-server.
+"""Lowest allowed versions of the dependencies of capeval, capeval-server and capeval-decoding.
 
 Prints them as requirements for pip.
 """
@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 __all__ = ["list_lowest"]
 
 PROJECT = Path(__file__).parents[1]
-FILES = ("pyproject.toml", "server/pyproject.toml")
+FILES = ("pyproject.toml", "server/pyproject.toml", "decoding/pyproject.toml")
 # Skipped, since capeval is itself a dependency of capeval-server.
 OWN = "capeval"
 

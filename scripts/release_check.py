@@ -426,7 +426,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="folder with the distributions, such as dist")
-    found = list(check_release(parser.parse_args().folder.resolve()))
+    parser.add_argument("--tag", help="tag of the release, such as v1.2.3")
+    arguments = parser.parse_args()
+    found = list(check_release(arguments.folder.resolve()))
+    expected = f"v{read_version((PROJECT / 'Cargo.toml').read_text(encoding='utf-8'))}"
+    if arguments.tag not in (None, expected):
+        found.append(f"the tag must be {expected}, as the version in Cargo.toml (got {arguments.tag})")
     for error in found:
         print(f"capeval: error: {error}", file=sys.stderr)  # noqa: T201
     if found:

@@ -24,6 +24,7 @@ PLATFORMS = (
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
     "x86_64-pc-windows-gnu",
+    "x86_64-pc-windows-msvc",
 )
 # Licenses that require only a notice. Apache-2.0 is preferred, since its text is already in LICENSE.
 ALLOWED = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0")

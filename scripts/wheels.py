@@ -98,6 +98,8 @@ def _explain_missing_tools(target: str) -> str:
     """Return an error message if Rust can't build for a target; otherwise ""."""
     if "windows" in target and shutil.which(_MINGW) is None:
         return f"{target} needs the linker {_MINGW} (Debian: apt-get install gcc-mingw-w64-x86-64)"
+    if shutil.which("rustup"):
+        subprocess.run(["rustup", "--quiet", "target", "add", target], check=False)  # noqa: S603, S607
     command = ["rustc", "--print", "target-libdir", "--target", target]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     if list(Path(done.stdout.strip()).glob("libstd-*")):

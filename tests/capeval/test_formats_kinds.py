@@ -374,7 +374,7 @@ def test_a_byte_order_mark_is_treated_one_way(write: Write) -> None:
 
 
 UNREAD: dict[str, tuple[bytes, str, str]] = {
-    "text": (b"hello\nworld\n", "r.txt", "cannot detect the format of the file (got text that starts"),
+    "text": (b"hello\nworld\n", "r.txt", "Plain text has no image ids: write a CSV file with the header"),
     "bytes": (bytes(range(200)), "r.bin", "got bytes that are not UTF-8 text"),
     "zeros": (bytes(1000), "r", "got bytes that are not UTF-8 text"),
     "a pickle": (b"\x80\x04\x95", "r.pkl", "looks like a pickle; loading a pickle can run"),

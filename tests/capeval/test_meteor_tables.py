@@ -35,6 +35,8 @@ def place(folder: Path, tables: bytes) -> Path:
 def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Path, sound: bytes) -> None:
     middle = len(sound) // 2
     path = place(tmp_path, sound[:middle] + bytes([sound[middle] ^ 1]) + sound[middle + 1 :])
+    # A killed process left it.
+    (tmp_path / f".{path.name}.unfinished").write_bytes(sound[:10])
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPEN, tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -119,6 +121,16 @@ def test_sound_tables_are_not_made_again(tmp_path: Path, sound: bytes) -> None:
     os.utime(path, ns=(0, 0))
     assert meteor.ensure_tables(tmp_path, made.append) == path
     assert made == []
+
+
+def test_no_folder_is_promised_without_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # No folder can be made in a file, also as root.
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(meteor, "_find_packaged", lambda: None)
+    monkeypatch.setattr(meteor, "cache_folder", lambda: tmp_path / "file" / "cache")
+    monkeypatch.setattr(installed_files, "find_installed_folders", list)
+    with pytest.raises(ResourceError, match=r"^METEOR requires word tables, which are not installed: pip"):
+        meteor.ensure_tables()
 
 
 @pytest.mark.parametrize("stale", [False, True])

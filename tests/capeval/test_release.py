@@ -156,6 +156,8 @@ def test_an_older_distribution_is_not_mixed_with_new_ones(tmp_path: Path, name: 
 
 def test_platforms_of_wheels_and_licenses_agree() -> None:
     targets = [platform.target for platform in wheels.PLATFORMS.values()]
+    # Windows itself builds the published wheels for Windows.
+    targets.append("x86_64-pc-windows-msvc")
     assert list(third_party.PLATFORMS) == targets
     rules = tomllib.loads((wheels.PROJECT / "deny.toml").read_text(encoding="utf-8"))
     assert rules["graph"]["targets"] == targets
@@ -206,3 +208,17 @@ def test_the_notice_is_of_the_crates_that_are_linked() -> None:
     # Macros, builds and systems without wheels.
     assert not names & {"syn", "serde_derive", "criterion", "wasm-bindgen"}
     assert third_party.NOTICE.read_text(encoding="utf-8") == third_party.notice(crates)
+
+
+def test_the_tag_has_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(release_check, "check_release", lambda folder: iter(()))
+    version = release_check.read_version((release_check.PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
+    monkeypatch.setattr("sys.argv", ["release_check.py", str(tmp_path), "--tag", f"v{version}"])
+    release_check.main()
+    monkeypatch.setattr("sys.argv", ["release_check.py", str(tmp_path), "--tag", "v9.9.9"])
+    with pytest.raises(SystemExit):
+        release_check.main()
+    expected = f"capeval: error: the tag must be v{version}, as the version in Cargo.toml (got v9.9.9)\n"
+    assert capsys.readouterr().err == expected

@@ -43,8 +43,9 @@ def test_each_crate_has_one_line() -> None:
     names = set()
     for path in PROJECT.glob("crates/*/Cargo.toml"):
         manifest = tomllib.loads(path.read_text(encoding="utf-8"))
-        for section in ("dependencies", "dev-dependencies", "build-dependencies"):
-            names |= {name for name in manifest.get(section, {}) if not name.startswith("capeval-")}
+        for table in (manifest, *manifest.get("target", {}).values()):
+            for section in ("dependencies", "dev-dependencies", "build-dependencies"):
+                names |= {name for name in table.get(section, {}) if not name.startswith("capeval-")}
     assert {"pyo3", "rayon"} <= names
     assert sorted(list_documented("Crates")) == sorted(names)
 

@@ -149,4 +149,6 @@ def _make_unknown_error(source: Source, role: Role) -> FormatError:
     is_text = bool(line) and line.replace("\t", " ").isprintable()
     found = f"text that starts with {line[:60]!r}" if is_text else "bytes that are not UTF-8 text"
     message = f"cannot detect the format of the file (got {found}); {_describe_supported(role)}"
+    if is_text:
+        message += ". Plain text has no image ids: write a CSV file with the header image_id,caption"
     return FormatError(message, kind=FormatErrorKind.UNSUPPORTED)

@@ -95,7 +95,7 @@ _TABLES = Resource(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Meteor(Metric):
-    """Matched words, stems, and English synonyms and paraphrases.
+    """Matched words and stems; in English, synonyms and paraphrases.
 
     The score combines precision and recall, with a penalty for fragmentation.
 

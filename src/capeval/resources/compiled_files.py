@@ -124,6 +124,9 @@ def ensure_compiled_file(
             warnings.warn(f"{path} is damaged and will be compiled again", CapevalWarning, stacklevel=2)
         if again or damaged or not path.exists():
             content = compiled()
+            # Unfinished files of killed processes. No other process writes while this one has the lock.
+            for unfinished in path.parent.glob(f".{path.name}.*"):
+                unfinished.unlink(missing_ok=True)
             with atomic_write(path) as file:
                 file.write(content)
             _write_record(path)

@@ -136,6 +136,7 @@ def ensure_tables(
     except OSError as error:
         if folder is not None:
             raise
+        find_installed_file(_PARAPHRASES, _PURPOSE, _MISSING)
         instead = temporary_folder()
         warnings.warn(
             f"cannot write {path} ({error.strerror}); METEOR's word tables are in {instead} until the process"

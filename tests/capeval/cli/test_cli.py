@@ -755,7 +755,7 @@ def test_a_metric_is_described() -> None:
 
 def test_a_metric_of_another_language_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     text = _describe("METEOR-fr", get_metric("METEOR-fr"))
-    assert text.startswith("METEOR-fr: Matched words, stems, and English synonyms and paraphrases.\n")
+    assert text.startswith("METEOR-fr: Matched words and stems; in English, synonyms and paraphrases.\n")
     assert all(f"`{language}`" in text for language in LANGUAGES)
     assert "LANGUAGES" not in text
     for is_available, shown in ((True, "installed"), (False, 'pip install "capeval[meteor]"')):

@@ -32,7 +32,7 @@ def run(
     from capeval.datasets.published import COCO_HUMAN
     from capeval.metrics import DEFAULT
     from capeval.report import System, create_score_table, to_html
-    from capeval.resources.spice import RUN
+    from capeval.resources.spice import INSTALL_MODEL
     from capeval.scoring.evaluator import Evaluator
 
     _check_packages()
@@ -72,7 +72,8 @@ def run(
         f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
         f"The published human scores are for different images: {COCO_HUMAN.source}.\n"
         f"Report: {path}\n"
-        f"For SPICE, run {RUN}, then capeval score --metrics SPICE. Its first run parses every caption.\n",
+        f"For SPICE: {INSTALL_MODEL}, then capeval score --metrics SPICE. "
+        "Its first run parses every caption.\n",
         None,
     )
 

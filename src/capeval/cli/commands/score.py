@@ -85,7 +85,7 @@ class ScoreOptions:
 
     def __post_init__(self) -> None:
         if self.cite and self.benchmark is None:
-            raise OptionError("--cite requires --benchmark NAME")
+            raise OptionError("--cite requires -t, --benchmark NAME")
         if self.has_images_only and (self.bootstrap or self.subset is not None):
             raise OptionError(
                 "tables of --per-image contain neither intervals nor subsets; use --format json, or omit"
