@@ -102,7 +102,7 @@ def test_long_sentences_that_java_parses_now() -> None:
 @pytest.mark.conformance
 @pytest.mark.skipif(not java.is_here(), reason="LEFT OUT: Java SPICE needs javac and CoreNLP's jars")
 def test_long_sentences_have_the_stages_of_java() -> None:
-    lengths = np.linspace(30, 120, 97).astype(int).tolist()
+    lengths = np.linspace(30, 120, 100).astype(int).tolist()
     check(compare_with_java(join_captions(lengths, seed=1), None), len(lengths))
 
 
