@@ -72,7 +72,9 @@ def test_files_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
             tables={"more": table},
         ),
     )
-    paper = PaperReport(title="A paper", source="Authors, 2015.", parts=parts, missing={"Part 2": "No data"})
+    paper = PaperReport(
+        title="A paper", source="Authors, 2015.", parts=parts, missing={"Part 2": "`capeval browse` shows it"}
+    )
     write_paper_report(paper, tmp_path)
     assert "not met (1 of 2), 1 not computed" in capsys.readouterr().out
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -80,7 +82,7 @@ def test_files_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "| BLEU-1, c5 | 0.663 | 0.6297 | not met |" in page
     assert "| Precision falls | 0.4, 0.5 | met |" in page
     assert "Other images." in page
-    assert "| Part 2 | No data |" in page
+    assert "| Part 2 | `capeval browse` shows it |" in page
     with (tmp_path / "values.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["Published"], row["Result"]) for row in rows] == [

@@ -170,7 +170,7 @@ def _submit(user: User, site: Site, results: Path) -> dict[str, float]:
     user.run("capeval server user bob --email bob@example.org")
     token = user.read("capeval server token bob upload").strip()
     site.request("POST", "/challenges/project/team", token, json={"name": "bob"})
-    path = "/challenges/project/phases/test/submissions"
+    path = "/challenges/project/phases/validation/submissions"
     files = {"file": (results.name, results.read_bytes())}
     declared = {"method": "Keywords", "training-data": "none"}
     submission = site.request("POST", path, token, files=files, data=declared)
@@ -180,5 +180,5 @@ def _submit(user: User, site: Site, results: Path) -> dict[str, float]:
         return bool(found["state"] == "scored")
 
     wait_until(is_scored, lambda: site.request("GET", f"/submissions/{submission['id']}", token))
-    scores: dict[str, float] = site.read_board("project", "test", layout="subsets")["bob"]["scores"]
+    scores: dict[str, float] = site.read_board("project", "validation", layout="subsets")["bob"]["scores"]
     return scores

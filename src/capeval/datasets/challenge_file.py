@@ -8,10 +8,19 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from capeval.data.captions import References
 from capeval.datasets.building import BuiltSplit, Dataset, name_references
 from capeval.datasets.challenge_pages import TO_FILL_IN, define_pages
 
-__all__ = ["DECLARED", "PAGES_FOLDER", "format_challenge", "make_slug", "quote_toml"]
+__all__ = [
+    "DECLARED",
+    "PAGES_FOLDER",
+    "define_phases",
+    "format_challenge",
+    "make_slug",
+    "name_sets",
+    "quote_toml",
+]
 
 PAGES_FOLDER = "pages/"
 """The folder of the pages of a challenge, next to its definition."""
@@ -36,9 +45,8 @@ def make_slug(title: str) -> str:
 def format_challenge(dataset: Dataset, *, title: str, with_images: bool) -> str:
     """Return the text of a challenge's definition, with marked places to fill in.
 
-    As for COCO, a phase for validation scores the public splits, and a phase for the test scores all splits.
-    Splits for training are left out. The period of the phases is in the year 2100, so that nothing opens
-    before it is set.
+    The phases are those of `define_phases`, as for COCO. Splits for training are left out. The period of the
+    phases is in the year 2100, so that nothing opens before it is set.
 
     Args:
         dataset: The dataset; at least one split must be scored.
@@ -58,12 +66,40 @@ def format_challenge(dataset: Dataset, *, title: str, with_images: bool) -> str:
     ]
     for name, split in scored.items():
         lines += _format_split(name, split, with_images=with_images)
-    public = [name for name, split in scored.items() if not split.private]
-    if public:
-        lines += _format_phase("validation", public, per_day=10, in_all=1000)
-    if len(public) < len(scored):
-        lines += _format_phase("test", list(scored), per_day=1, in_all=5)
+    for phase in define_phases({name: not split.private for name, split in scored.items()}, _OPENS, _CLOSES):
+        lines += _format_phase(phase)
     return "\n".join(lines) + "\n"
+
+
+def define_phases(public: Mapping[str, bool], opens: datetime, closes: datetime) -> list[dict[str, Any]]:
+    """Return the phases of a challenge: `validation` for public splits, and `test` for all splits.
+
+    A phase for validation without public splits and one for the test without private splits are left out.
+
+    Args:
+        public: For each scored split, whether its references are public.
+        opens: The start of the phases.
+        closes: Their end.
+
+    Returns:
+        The tables `[[phases]]` of the definition.
+    """
+    validation = [name for name, is_public in public.items() if is_public]
+    period = {"opens": opens, "closes": closes}
+    phases: list[dict[str, Any]] = []
+    if validation:
+        quotas = {"quota_per_day": 10, "quota_total": 1000}
+        phases.append({"name": "validation", **period, "splits": validation, **quotas})
+    if len(validation) < len(public):
+        quotas = {"quota_per_day": 1, "quota_total": 5}
+        phases.append({"name": "test", **period, "splits": list(public), **quotas})
+    return phases
+
+
+def name_sets(few: References, many: References) -> tuple[str, str]:
+    """Return the different names of the two sets of references of a split, such as c5 and c40."""
+    own, larger = name_references(few), name_references(many)
+    return own, larger if larger != own else "many"
 
 
 def _format_texts() -> list[str]:
@@ -90,10 +126,9 @@ def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[st
         f'{{ name = "{own}", file = "{part}/captions_{name}.json", public = {public}{human.format("")} }}'
     ]
     if split.many is not None:
-        many = name_references(split.many)
         # The server requires a second set of the same images to be declared as complete.
         partial = ", partial = true" if len(split.many) < len(split.references) else ""
-        label = many if many != own else "many"
+        _, label = name_sets(split.references, split.many)
         file = f"{part}/captions_{name}_many.json"
         sets.append(
             f'{{ name = "{label}", file = "{file}", public = {public}{partial}{human.format("_many")} }}'
@@ -111,17 +146,17 @@ def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[st
     ]
 
 
-def _format_phase(name: str, splits: list[str], *, per_day: int, in_all: int) -> list[str]:
+def _format_phase(phase: Mapping[str, Any]) -> list[str]:
     return [
         "",
         "[[phases]]",
-        f'name = "{name}"',
+        f'name = "{phase["name"]}"',
         f"# {TO_FILL_IN}: the period in which results can be submitted.",
-        f"opens = {_OPENS.isoformat()}",
-        f"closes = {_CLOSES.isoformat()}",
-        f"splits = {json.dumps(splits)}",
-        f"quota_per_day = {per_day}",
-        f"quota_total = {in_all}",
+        f"opens = {phase['opens'].isoformat()}",
+        f"closes = {phase['closes'].isoformat()}",
+        f"splits = {json.dumps(phase['splits'])}",
+        f"quota_per_day = {phase['quota_per_day']}",
+        f"quota_total = {phase['quota_total']}",
     ]
 
 

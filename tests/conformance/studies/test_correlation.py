@@ -76,10 +76,9 @@ CROWDFLOWER = {
 
 def test_published_correlations_with_crowdflower_are_met() -> None:
     folder = shared_data("flickr8k")
-    judgments = folder / "CrowdFlowerAnnotations.txt.gz"
-    if not judgments.exists():
-        pytest.skip(f"the judgments of CrowdFlower are missing ({judgments})")
-    references, ratings = load_flickr8k(judgments, folder / "Flickr8k.token.txt.gz")
+    references, ratings = load_flickr8k(
+        folder / "CrowdFlowerAnnotations.txt.gz", folder / "Flickr8k.token.txt.gz"
+    )
     assert (len(references), len(ratings.captions)) == (1000, 47_830)
     found = correlate(score_ratings(references, ratings), CorrelationOptions(samples=10))
     assert found.observations == 47_830

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -235,7 +237,7 @@ def submit(challenge: Challenge, images: list[int]) -> Submission:
     file = SimpleUploadedFile("captions_val_mine_results.json", json.dumps(captions).encode())
     declared = {"method": "One sentence", "training-data": "none"}
     sent = program.post(
-        f"/api/challenges/{challenge.slug}/phases/val/submissions", {"file": file, **declared}
+        f"/api/challenges/{challenge.slug}/phases/test/submissions", {"file": file, **declared}
     )
     assert sent.status_code == 201, sent.content
     while scorer.work_once():
@@ -259,6 +261,26 @@ def test_references_of_a_part_have_a_human_row_too(tmp_path: Path) -> None:
         assert baseline.state == "scored", entry.name
         (result, *_) = baseline.results.filter(metric="BLEU")
         assert result.scores.get(name="BLEU-4", subset="").value is not None
+
+
+def test_phases_are_those_of_built_datasets(tmp_path: Path) -> None:
+    plans = tmp_path / "plans.json"
+    plan = {"images": 2, "references": 2, "many": 2, "many_images": 1}
+    plans.write_text(json.dumps({"test": {**plan, "private": True}, "val": plan}))
+    release = release_files.freeze(None, filled(items=4, answers=4), "1.0", plans=plans)
+    path = write_challenge(release, tmp_path / "challenge")
+    made = tomllib.loads(path.read_text())
+    built = tomllib.loads((release_files.folder_of(release) / "challenge.toml").read_text())
+    period = {"opens": release.time.replace(microsecond=0)}
+    period["closes"] = period["opens"] + timedelta(days=365)
+    assert made["phases"] == [{**phase, **period} for phase in built["phases"]]
+    assert [(phase["name"], phase["splits"]) for phase in made["phases"]] == [
+        ("validation", ["val"]),
+        ("test", ["test", "val"]),
+    ]
+    for split in (*made["splits"], *built["splits"]):
+        assert [entry["name"] for entry in split["references"]] == ["c2", "many"], split["name"]
+    import_challenge(path)
 
 
 def test_domains_become_subsets_of_a_challenge(tmp_path: Path) -> None:

@@ -167,7 +167,8 @@ class PaperReport:
         missing = ""
         if self.missing:
             rows = tuple((Cell(value=name), Cell(value=reason)) for name, reason in self.missing.items())
-            grid = to_markdown(Grid(columns=("Part", "Reason"), rows=rows))
+            # The reasons are Markdown with commands in backticks, which tables escape.
+            grid = to_markdown(Grid(columns=("Part", "Reason"), rows=rows)).replace("\\`", "`")
             missing = f"\n## Not implemented\n\n{grid}"
         return f"# {self.title}\n\n{self.source}\n\n{summary}\n" + "\n".join(parts) + missing
 

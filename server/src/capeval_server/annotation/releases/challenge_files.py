@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import tomli_w
 import capeval
 from capeval.data.captions import ImageId
 from capeval.datasets.building import name_references
-from capeval.datasets.challenge_file import DECLARED, PAGES_FOLDER
+from capeval.datasets.challenge_file import DECLARED, PAGES_FOLDER, define_phases, name_sets
 from capeval.datasets.challenge_pages import PAGES, define_pages
 from capeval.formats.images import load_file_names
 from capeval.formats.io.json import read_json, write_json
@@ -51,12 +51,14 @@ def write_challenge(
         "title": release.campaign.title,
         "fields": [{"name": name, "required": True} for name in DECLARED],
     }
+    splits = [_define_split(release, name, folder, subsets or {}) for name in names]
+    public = {split["name"]: split["references"][0]["public"] for split in splits}
     definition: dict[str, Any] = {
         "challenge": {**about, **_copy_pages(release, folder)},
-        "splits": [_define_split(release, name, folder, subsets or {}) for name in names],
-        "phases": [_define_phase(name, opens) for name in names],
+        "splits": splits,
+        "phases": define_phases(public, opens, opens + timedelta(days=_DAYS)),
     }
-    if subsets and not any("subsets" in split for split in definition["splits"]):
+    if subsets and not any("subsets" in split for split in splits):
         raise CampaignError("subsets must contain images of the release (got none)")
     path = folder / "challenge.toml"
     path.write_text(tomli_w.dumps(definition), encoding="utf-8")
@@ -102,7 +104,8 @@ def _define_split(
     if (source.parent / f"captions_{name}_many.json").exists():
         path = find_file(release, name, many=True)
         many = capeval.load_references(path)
-        about = {"name": name_references(many), "file": copied(path), "partial": len(many) < len(few)}
+        _, label = name_sets(few, many)
+        about = {"name": label, "file": copied(path), "partial": len(many) < len(few)}
         found.append({**references, **about})
     images = folder_of(release) / "public" / f"image_info_{name}.json"
     optional = {"images": copied(images)} if load_file_names(images) else {}
@@ -130,14 +133,3 @@ def _select_images(
         name: [ids[str(image)] for image in members if str(image) in ids] for name, members in subsets.items()
     }
     return {name: members for name, members in found.items() if members}
-
-
-def _define_phase(name: str, opens: datetime) -> dict[str, Any]:
-    return {
-        "name": name,
-        "opens": opens,
-        "closes": opens + timedelta(days=_DAYS),
-        "splits": [name],
-        "quota_per_day": 5,
-        "quota_total": 100,
-    }
