@@ -197,7 +197,9 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
         "image_info": "image_info.json",
     }
     (plan,) = json.loads((folder / "plans.json").read_text()).values()
-    assert campaign["settings"]["answers"] == plan["references"] + 1
+    assert campaign["settings"].pop("answers") == plan["references"] + 1
+    # To fill in: a campaign cannot open without them.
+    assert campaign["settings"] == dict.fromkeys(("run_by", "contact", "license", "pay_terms"), "")
     assert "must be a folder without campaign.toml" in refusal(*arguments)
     assert "requires --names and --output" in refusal("choose", boxes, "-n", "2", *files)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import Slug, get_campaign, print_warnings
+from capeval_server.commands.annotation_common import Slug, get_campaign, parse_setting, print_warnings
 from capeval_server.commands.common import set_up
 
 __all__ = ["answers", "panel", "quality", "rate", "rules", "settings", "texts"]
@@ -51,23 +50,10 @@ def quality(
 
     campaign = get_campaign(slug)
     if changes:
-        campaign = lifecycle.set_quality(None, campaign, dict(map(_parse_setting, changes)))
+        campaign = lifecycle.set_quality(None, campaign, dict(map(parse_setting, changes)))
     for name, value in lifecycle.quality_settings(campaign).items():
         print(f"{name}: {value}")
     print_warnings(campaign)
-
-
-def _parse_setting(text: str) -> tuple[str, object]:
-    """Return the name and the value of `NAME=VALUE`."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise OptionError(f"a change must be SETTING=VALUE, such as review_first=5 (got {text!r})")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value
 
 
 def rules(

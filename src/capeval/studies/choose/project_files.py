@@ -104,6 +104,8 @@ def _format_campaign(title: str, *, with_sources: bool) -> str:
         "[settings]",
         f"# {_REFERENCES} references and the human baseline, as in {PLANS}.",
         f"answers = {_REFERENCES + 1}",
+        "# Workers read these before they agree; the campaign cannot open without them.",
+        *(f'{name} = ""' for name in ("run_by", "contact", "license", "pay_terms")),
     ]
     return "\n".join(lines) + "\n"
 
