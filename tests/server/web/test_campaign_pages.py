@@ -81,6 +81,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_worker": (f"{ROOT}workers/WORKER/", None),
     "campaign_block": (f"{ROOT}workers/WORKER/block/", {"reason": "copies"}),
     "campaign_lift": (f"{ROOT}workers/WORKER/lift/", {"reason": "a mistake"}),
+    "campaign_request_reviews": (f"{ROOT}workers/WORKER/reviews/", {}),
     "campaign_resume": (f"{ROOT}workers/WORKER/resume/", {"reason": "a slip"}),
     "campaign_revoke": (f"{ROOT}workers/WORKER/revoke/", {"confirm": "on"}),
     "campaign_reviews": (f"{ROOT}reviews/", None),

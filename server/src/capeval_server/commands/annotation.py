@@ -173,7 +173,7 @@ def group() -> Group:
             workers.withdraw,
         ),
         *(settings.rate, workers.payments, items.warn, items.hold, items.known, reviews.review),
-        *(reviews.compare, reviews.agreement, reviews.plan, releases.results, audit, replay),
+        *(reviews.compare, reviews.recheck, reviews.agreement, reviews.plan, releases.results, audit, replay),
         *(releases.freeze, releases.verify, releases.download, releases.challenge, releases.publish),
         leaderboard,
     )
