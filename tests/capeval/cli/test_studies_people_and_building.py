@@ -220,6 +220,8 @@ def test_choose_writes_domains(tmp_path: Path) -> None:
         "in-domain": ["3f"],
         "near-domain": ["5a"],
     }
+    items = map(json.loads, (tmp_path / "Two images" / "items.jsonl").read_text().splitlines())
+    assert {item["key"]: item["category"] for item in items} == {"3f": "in-domain", "5a": "near-domain"}
     campaign = tomllib.loads((tmp_path / "Two images" / "campaign.toml").read_text())["campaign"]
     # No file has the addresses of the images.
     assert (campaign["slug"], campaign["title"], "image_info" in campaign) == (
