@@ -34,7 +34,7 @@ __all__ = [
 
 
 # The information about a study that a campaign needs to open.
-STUDY = {
+STUDY: dict[str, Any] = {
     "run_by": "Vision Lab",
     "contact": "lab@example.org",
     "license": "CC BY 4.0",

@@ -86,7 +86,7 @@ def test_campaigns_with_images_by_api(staff: Any) -> None:
     added = staff.ask("POST", "campaigns/w/items", {**rows, "images": encoded(40)}, 201)
     assert (added["items"], added["images"]) == (2, 1)
     # The same texts and settings with other items, which may name images of the campaign.
-    copy = {"slug": "v", "items": {"name": "i.csv", "content": "image\n40.jpg\n50.jpg\n"}}
+    copy: dict[str, Any] = {"slug": "v", "items": {"name": "i.csv", "content": "image\n40.jpg\n50.jpg\n"}}
     assert "50.jpg" in staff.ask("POST", "campaigns/w/copies", copy, 422)["detail"]
     copy["items"]["images"] = encoded(50)
     staff.ask("POST", "campaigns/w/copies", copy, 201)

@@ -20,7 +20,7 @@ from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
 
-NOTHING = dict.fromkeys(STUDY, "")
+NOTHING: dict[str, Any] = dict.fromkeys(STUDY, "")
 ALL = "who runs the study (run_by), the contact (contact), the license of the answers (license), the pay"
 
 
