@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -380,11 +381,21 @@ def _make_files(
     pictures = cards if task.needs_image else None
     return build_campaign_files(
         {**about, **texts},
-        demo.options,
+        {**_describe_study(), **demo.options},
         items=lines.encode(),
         pictures=pictures,
         systems=material.submissions if task.result.judges_systems else None,
     )
+
+
+def _describe_study() -> dict[str, str]:
+    """Return the information about the study that workers read before they agree."""
+    return {
+        "run_by": "The person who started this demo",
+        "contact": settings.ADDRESS,
+        "license": "The answers are not published.",
+        "pay_terms": "The answers are not paid.",
+    }
 
 
 def _make_robot(name: str) -> None:

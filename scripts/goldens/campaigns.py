@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CAMPAIGNS", "FINISHED", "PANEL", "TRAINED", "answer_to", "campaign_files"]
+__all__ = ["CAMPAIGNS", "FINISHED", "PANEL", "STUDY", "TRAINED", "answer_to", "campaign_files"]
 
 _FREE_TEXT = "write"
 _IMAGES = ("1", "2", "3")
@@ -31,7 +31,16 @@ _FIELDS: dict[str, Mapping[str, str]] = {
 }
 _WITHOUT_IMAGE = ("triplet", "m5")
 _COMPARISONS = ("triplet", "pairwise")
-_SETTINGS = {"answers": 3, "batch": 2, "check_every": 0, "repeat_every": 0, "review_every": 0}
+STUDY = {
+    "run_by": "Vision Lab",
+    "contact": "lab@example.org",
+    "license": "CC BY 4.0",
+    "pay_terms": "Nobody is paid.",
+}
+"""Information for workers that a campaign needs to open."""
+
+_PAY = {"pay_terms": "Paid within a week.", "pay_per_answer": "0.12", "currency": "EUR"}
+_SETTINGS = {"answers": 3, "batch": 2, "check_every": 0, "repeat_every": 0, "review_every": 0, **STUDY}
 PANEL = "pairwise-campaign"
 """Campaign to which a panel sends workers."""
 
@@ -40,7 +49,7 @@ TRAINED = "trained"
 
 CAMPAIGNS: dict[str, tuple[str, Mapping[str, Any]]] = {
     **{f"{kind}-campaign": (kind, {**_SETTINGS, "review_first": 0}) for kind in _FIELDS},
-    "reviewed": ("write", {**_SETTINGS, "review_first": 1, "pay_per_answer": "0.12", "currency": "EUR"}),
+    "reviewed": ("write", {**_SETTINGS, "review_first": 1, **_PAY}),
     "finished": ("write", {**_SETTINGS, "answers": 2, "batch": 3, "review_first": 0}),
     "finished-pairs": ("pairwise", {**_SETTINGS, "answers": 2, "batch": 3, "review_first": 0}),
     TRAINED: ("pairwise", {**_SETTINGS, "training_items": 1, "training_right": 1, "training_tries": 1}),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.goldens.campaigns import answer_to
+from scripts.goldens.campaigns import STUDY, answer_to
 from scripts.goldens.commands import succeed
 from scripts.goldens.server import PASSWORD, Person
 from scripts.goldens.story import Story
@@ -21,7 +21,7 @@ _CHOSEN = "chosen"
 _PANEL = "m2-campaign"
 _SYSTEMS = ("system-1", "system-2", "system-3")
 _OTHER = "A man rides a big wave on a board."
-_COMMON = {"batch": 2, "repeat_every": 0, "review_every": 0, "review_first": 0}
+_COMMON = {"batch": 2, "repeat_every": 0, "review_every": 0, "review_first": 0, **STUDY}
 _SETTINGS: dict[str, Mapping[str, Any]] = {
     _JUDGED: {
         **_COMMON,

@@ -43,10 +43,12 @@ from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.campaigns.creation import make_campaign
 from tests.server.annotation.test_writing import FILE, MODEL, files
+from tests.server.campaigns import STUDY_LINES
 slug = sys.argv[1]
 lines = [{"key": key, "image": "a.jpg"} for key in "01"]
 practice = {"key": "2", "image": "a.jpg", "training": True, "expected": {"caption": MODEL}}
-definition = FILE.replace("streets", slug) + "[settings]\\ntraining_items = 2\\ntraining_right = 2\\n"
+settings = "[settings]\\ntraining_items = 2\\ntraining_right = 2\\n" + STUDY_LINES
+definition = FILE.replace("streets", slug) + settings
 path = files(Path(tempfile.mkdtemp()), *lines, practice, definition=definition)
 campaign = lifecycle.change_state(None, make_campaign(None, path), "open")
 asked = campaign.items.filter(is_quiz=True).values_list("payload__caption", "expected__choice")

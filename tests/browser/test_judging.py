@@ -14,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visitor
+from tests.server.campaigns import STUDY_LINES
 from tests.server.processes import Server
 
 PAIR = {"first": "a hound on grass", "second": "two cats asleep"}
@@ -42,7 +43,7 @@ def campaign(site: Server, folder: Path, kind: str, number: int) -> tuple[str, s
     images = 'images = "images"' if "image" in ITEMS[kind] else ""
     (folder / "campaign.toml").write_text(
         f'[campaign]\nslug = "{slug}"\ntitle = "Judge"\nkind = "{kind}"\nitems = "items.jsonl"\n{images}\n'
-        "[settings]\nanswers = 1\ncheck_every = 0\n"
+        f"[settings]\nanswers = 1\ncheck_every = 0\n{STUDY_LINES}"
     )
     site.run("annotate", "create", str(folder / "campaign.toml"))
     site.run("annotate", "state", slug, "open")

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import DESKTOP, MILLISECONDS
 from tests.browser.test_judging import ITEMS
+from tests.server.campaigns import STUDY_LINES
 from tests.server.processes import PROJECT, Server
 from tests.waiting import PATIENCE, wait_until
 
@@ -93,7 +94,7 @@ def new_campaign(
     (folder / "campaign.toml").write_text(
         f'[campaign]\nslug = "{slug}"\ntitle = "Judge"\nkind = "{kind}"\nitems = "items.jsonl"\n{images}\n'
         f"[settings]\nanswers = {answers}\ncheck_every = 0\nbatch = {items}\n"
-        f"lease_seconds = {lease}\nlongest_lease_seconds = {most}\n"
+        f"lease_seconds = {lease}\nlongest_lease_seconds = {most}\n{STUDY_LINES}"
     )
     server.run("annotate", "create", str(folder / "campaign.toml"))
     server.run("annotate", "state", slug, "open")

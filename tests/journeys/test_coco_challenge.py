@@ -151,7 +151,9 @@ def _judge(
         (pictures / f"COCO_train2014_{image:012}.jpg").write_bytes(draw_picture(number))
     command = "capeval server annotate leaderboard coco-2015/test m2 m3 --pictures pictures --images 4"
     assert "m2: 16 items, 32 answers" in user.read(f"{command} --answers 2 --forecast")
-    made = user.read(f"{command} --answers 2 --workers 2 --name judged")
+    study = {"run_by": "Lab", "contact": "lab@example.org", "license": "CC0", "pay_terms": "Unpaid"}
+    given = " ".join(f"--setting {name}={value}" for name, value in study.items())
+    made = user.read(f"{command} --answers 2 --workers 2 --name judged {given}")
     links = [line.strip() for line in made.splitlines() if "/enter/work_" in line]
     assert len(links) == 2
     for kind in ("m2", "m3"):

@@ -120,9 +120,13 @@ def test_from_open_images_to_scores_by_domain(user: User, tmp_path: Path) -> Non
 
 
 def _reduce(project: Path) -> None:
-    """Edit the files of the project: two public references per image instead of ten private ones."""
+    """Edit the files of the project: the information for workers, and two public references per image."""
     for name, old, new in (
         ("campaign.toml", "answers = 11", "answers = 3"),
+        ("campaign.toml", 'run_by = ""', 'run_by = "Vision Lab"'),
+        ("campaign.toml", 'contact = ""', 'contact = "lab@example.org"'),
+        ("campaign.toml", 'license = ""', 'license = "CC0"'),
+        ("campaign.toml", 'pay_terms = ""', 'pay_terms = "Nobody is paid."'),
         ("plans.json", '"references": 10, "private": true', '"references": 2, "private": false'),
     ):
         text = (project / name).read_text()

@@ -19,8 +19,29 @@ from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import enrollment
 
-__all__ = ["answer", "at_once", "compare_systems", "given", "hold", "join", "make", "raw_answer"]
+__all__ = [
+    "STUDY",
+    "STUDY_LINES",
+    "answer",
+    "at_once",
+    "compare_systems",
+    "given",
+    "hold",
+    "join",
+    "make",
+    "raw_answer",
+]
 
+
+# The information about a study that a campaign needs to open.
+STUDY: dict[str, Any] = {
+    "run_by": "Vision Lab",
+    "contact": "lab@example.org",
+    "license": "CC BY 4.0",
+    "pay_terms": "Nobody is paid.",
+}
+# The same in a campaign file.
+STUDY_LINES = "".join(f'{name} = "{value}"\n' for name, value in STUDY.items())
 
 # Sentences of tests may be short, and of any language.
 LENIENT = dict.fromkeys(("short", "too-few-words", "language"), "off")
@@ -48,7 +69,7 @@ def make(
     kind: str = "triplet", *, items: int = 3, checks: int = 0, state: str = "open", **options: Any
 ) -> Campaign:
     """Create a campaign, by default without reviews, attention checks and repeated items."""
-    chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **options}
+    chosen = {"review_first": 0, "review_every": 0, "check_every": 0, "repeat_every": 0, **STUDY, **options}
     if task_named(kind).choices:
         # One item at a time, so that tests control the assignment of items.
         chosen.setdefault("batch", 1)

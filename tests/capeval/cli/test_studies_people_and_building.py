@@ -197,7 +197,9 @@ def test_choose_for_a_campaign(tmp_path: Path) -> None:
         "image_info": "image_info.json",
     }
     (plan,) = json.loads((folder / "plans.json").read_text()).values()
-    assert campaign["settings"]["answers"] == plan["references"] + 1
+    assert campaign["settings"].pop("answers") == plan["references"] + 1
+    # To fill in: a campaign cannot open without them.
+    assert campaign["settings"] == dict.fromkeys(("run_by", "contact", "license", "pay_terms"), "")
     assert "must be a folder without campaign.toml" in refusal(*arguments)
     assert "requires --names and --output" in refusal("choose", boxes, "-n", "2", *files)
 
@@ -218,6 +220,8 @@ def test_choose_writes_domains(tmp_path: Path) -> None:
         "in-domain": ["3f"],
         "near-domain": ["5a"],
     }
+    items = map(json.loads, (tmp_path / "Two images" / "items.jsonl").read_text().splitlines())
+    assert {item["key"]: item["category"] for item in items} == {"3f": "in-domain", "5a": "near-domain"}
     campaign = tomllib.loads((tmp_path / "Two images" / "campaign.toml").read_text())["campaign"]
     # No file has the addresses of the images.
     assert (campaign["slug"], campaign["title"], "image_info" in campaign) == (

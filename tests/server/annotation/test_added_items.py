@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tests.server.annotation.test_api import user_program
 from tests.server.annotation.test_campaign_api import staff, storage
 from tests.server.annotation.test_campaign_commands import refused, run
 from tests.server.annotation.test_pages import picture
-from tests.server.campaigns import answer, compare_systems, counted, hold, join, make
+from tests.server.campaigns import STUDY_LINES, answer, compare_systems, counted, hold, join, make
 
 pytestmark = pytest.mark.django_db
 __all__ = ["staff", "storage"]
@@ -65,8 +66,39 @@ def test_by_api(staff: Any) -> None:
     )
 
 
+def encoded(*widths: int) -> dict[str, str]:
+    """Images in base64, by name."""
+    return {f"{width}.jpg": base64.b64encode(picture(width)).decode() for width in widths}
+
+
+def test_campaigns_with_images_by_api(staff: Any) -> None:
+    definition = '[campaign]\nslug = "w"\ntitle = "W"\nkind = "write"\nimages = "images"\n'
+    given = {"files": {"campaign.toml": definition}, "images": encoded(20, 30)}
+    assert "Base64" in str(staff.ask("POST", "campaigns", {**given, "images": {"a.jpg": "a"}}, 422))
+    wrong = staff.ask("POST", "campaigns", {**given, "images": {"a.jpg": "YQ=="}}, 422)["detail"]
+    assert "a.jpg" in wrong
+    staff.ask("POST", "campaigns", given, 201)
+    images = {image["name"]: image["width"] for image in staff.ask("GET", "campaigns/w/images")["images"]}
+    assert images == {"20.jpg": 20, "30.jpg": 30}
+    items = {"name": "i.csv", "content": "image\n20.jpg\n40.jpg\n"}
+    assert "40.jpg" in staff.ask("POST", "campaigns/w/items", items, 422)["detail"]
+    rows = {**items, "content": "key,image\na,20.jpg\nb,40.jpg\n"}
+    added = staff.ask("POST", "campaigns/w/items", {**rows, "images": encoded(40)}, 201)
+    assert (added["items"], added["images"]) == (2, 1)
+    # The same texts and settings with other items, which may name images of the campaign.
+    copy: dict[str, Any] = {"slug": "v", "items": {"name": "i.csv", "content": "image\n40.jpg\n50.jpg\n"}}
+    assert "50.jpg" in staff.ask("POST", "campaigns/w/copies", copy, 422)["detail"]
+    copy["items"]["images"] = encoded(50)
+    staff.ask("POST", "campaigns/w/copies", copy, 201)
+    assert {item["image"] for item in staff.ask("GET", "campaigns/v/items")["items"]} == {"40.jpg", "50.jpg"}
+    given = {"files": {"campaign.toml": definition.replace('"w"', '"v"')}, "images": encoded(60)}
+    staff.ask("PUT", "campaigns/v", given)
+    assert [image["name"] for image in staff.ask("GET", "campaigns/v/images")["images"]] == ["60.jpg"]
+
+
 def test_drafts_by_api(staff: Any) -> None:
-    definition = '[campaign]\nslug = "d"\ntitle = "{}"\nkind = "triplet"\nitems = "i.jsonl"\n'
+    definition = '[campaign]\nslug = "d"\ntitle = "{}"\nkind = "triplet"\nitems = "i.jsonl"\n[settings]\n'
+    definition += STUDY_LINES
     given = {"campaign.toml": definition.format("Old"), "i.jsonl": lines(triplet("0")).decode()}
     staff.ask("POST", "campaigns", {"files": given}, 201)
     assert staff.ask("POST", "campaigns/d/copies", {"slug": "e"}, 201)["title"] == "Copy of Old"
@@ -95,7 +127,8 @@ def test_by_command_line(tmp_path: Path) -> None:
     for number in range(3):
         (folder / "images" / f"{number}.jpg").write_bytes(picture(640 + number))
     path = folder / "campaign.toml"
-    path.write_text('[campaign]\nslug = "w"\ntitle = "W"\nkind = "write"\nimages = "images"\n')
+    definition = '[campaign]\nslug = "w"\ntitle = "W"\nkind = "write"\nimages = "images"\n[settings]\n'
+    path.write_text(definition + STUDY_LINES)
     assert run("create", path) == ["w: created as a draft; items: 3"]
     (folder / "images" / "3.jpg").write_bytes(picture(643))
     assert run("create", path, "--replace") == ["w: saved as a draft; items: 4"]
@@ -108,6 +141,12 @@ def test_by_command_line(tmp_path: Path) -> None:
     (more / "7.jpg").write_bytes(picture(700))
     added = "w: added items: 2; attention checks: 0; training items: 0; images: 1"
     assert run("add-items", "w", items, "--images", more) == [added]
+    items.write_text("image\n2.jpg\n8.jpg\n")
+    assert "requires '--items'" in refused("copy", "w", "v", "--images", more)
+    assert "8.jpg" in refused("copy", "w", "v", "--items", items)
+    (more / "8.jpg").write_bytes(picture(800))
+    made = run("copy", "w", "v", "--items", items, "--images", more)
+    assert made == ["v: created as a draft; items: 2"]
     assert run("copy", "w", "x") == ["x: created as a draft; items: 6"]
     assert "it is not a draft" in refused("delete", "w")
     assert run("delete", "x") == ["x: deleted; items: 6; images: 5; links: 0"]

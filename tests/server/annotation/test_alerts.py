@@ -17,6 +17,8 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.models import Job
 from capeval_server.notifications.models import CampaignTold, Delivery, Mail, Preferences, Webhook
+from tests.server.annotation.test_api import user_program
+from tests.server.annotation.test_campaign_commands import refused, run
 from tests.server.campaigns import answer, hold, join, make
 from tests.server.kit import Someone
 
@@ -61,6 +63,42 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 def events() -> list[Any]:
     found = [json.loads(body) for body in Delivery.objects.order_by("pk").values_list("body", flat=True)]
     return [(one["event"], one["campaign"]) for one in found]
+
+
+def test_a_campaign_without_a_challenge_has_its_own_webhooks(settings: Any) -> None:
+    settings.WEBHOOK_HOSTS = ("hooks.example.org",)
+    program, made, other = user_program("staff", is_staff=True), make(items=1), make(items=1)
+    place, url = f"campaigns/{made.slug}/webhooks", "https://hooks.example.org/alerts"
+    assert "'url'" in program.ask("POST", place, {"url": "https://elsewhere.example.org/"}, 422)["detail"]
+    hook = program.ask("POST", place, {"url": url}, 201)
+    assert len(hook["secret"]) > 30
+    assert "already has a webhook" in program.ask("POST", place, {"url": url}, 422)["detail"]
+    assert [each["url"] for each in program.ask("GET", place)["webhooks"]] == [url]
+    assert run("webhook", made.slug) == [url]
+    assert run("webhook", other.slug) == []
+    for campaign in (made, other):
+        lifecycle.change_state(None, campaign, "paused")
+    sent()
+    (event,) = [json.loads(body) for body in Delivery.objects.values_list("body", flat=True)]
+    assert (event["event"], event["challenge"], event["campaign"]["name"]) == (
+        "campaign.paused",
+        None,
+        made.slug,
+    )
+    user_program("other").ask("DELETE", f"{place}/{hook['id']}", status=404)
+    program.ask("DELETE", f"{place}/{hook['id']}", status=204)
+    assert run("webhook", made.slug, url)[0].startswith(f"{made.slug}: added the webhook {url}; secret: ")
+    assert run("webhook", made.slug, url, "--remove") == [f"{made.slug}: removed the webhook {url}"]
+    assert "must be a webhook of" in refused("webhook", made.slug, url, "--remove")
+    assert not Delivery.objects.exists()
+
+
+def test_a_deleted_draft_leaves_no_webhook(settings: Any) -> None:
+    settings.WEBHOOK_HOSTS = ("hooks.example.org",)
+    draft = make(items=1, state="draft")
+    run("webhook", draft.slug, "https://hooks.example.org/")
+    run("delete", draft.slug)
+    assert not Webhook.objects.exists()
 
 
 def test_a_pause_alerts_each_manager_once(campaign: Campaign) -> None:

@@ -14,11 +14,11 @@ from capeval_server.annotation.models import Campaign, Participation, Response
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
 from capeval_server.teams.services.enrollment import make_team
-from tests.server.campaigns import counted, join, make
+from tests.server.campaigns import STUDY_LINES, counted, join, make
 
 pytestmark = pytest.mark.django_db
 
-FILE = """
+FILE = f"""
 [campaign]
 slug = "similar"
 title = "Which sentence is closer?"
@@ -28,7 +28,7 @@ items = "items.jsonl"
 [settings]
 answers = 2
 check_every = 0
-"""
+{STUDY_LINES}"""
 ITEMS = [
     {"key": "0", "group": "1", "category": "HC", "reference": "a dog", "first": "a hound", "second": "a cat"},
     {"key": "1", "group": "1", "category": "HC", "reference": "a cat", "first": "a hound", "second": "a pet"},

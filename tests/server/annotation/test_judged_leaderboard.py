@@ -20,6 +20,7 @@ from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.challenges.models import Split
 from capeval_server.leaderboards.judgments import list_judgments
 from tests.server.annotation.test_leaderboard_judging import API, judged, olga, pictures, storage
+from tests.server.campaigns import STUDY
 from tests.server.kit import CAPTIONS, Someone
 
 __all__ = ["judged", "olga", "storage"]
@@ -143,7 +144,7 @@ def read_board() -> dict[str, dict[str, float]]:
 
 def test_answers_become_the_expected_columns(olga: Someone) -> None:
     program = olga.program("organize")
-    asked = {"phase": "open", "kinds": KINDS, "images": 3, "name": "all"}
+    asked = {"phase": "open", "kinds": KINDS, "images": 3, "name": "all", **STUDY}
     upload = SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip")
     answer = program.post(API, {**asked, "pictures": upload})
     assert answer.status_code == 201, answer.content

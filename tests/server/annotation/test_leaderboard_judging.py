@@ -21,6 +21,7 @@ from capeval_server.jobs import worker
 from capeval_server.submissions.models import Submission
 from tests.server.annotation.test_pages import picture
 from tests.server.annotation.test_results import work_all
+from tests.server.campaigns import STUDY
 from tests.server.kit import CAPTIONS, Participant, Someone, results, write_challenge, zipped
 from tests.server.pages import check_page
 
@@ -80,7 +81,7 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     form = {
         "submissions": ids, "kinds": KINDS, "references": "val/c2", "images": 4, "answers": 3,
         "name": "first", "title": "First judging", "hourly": 12, "fee": 0, "phase": "open",
-        "check_every": 15,
+        "check_every": 15, **STUDY,
     }  # fmt: skip
     # Task types with images need pictures.
     missing = olga.do(f"{PLACE}judge/", **form, status=422).content.decode()

@@ -30,12 +30,12 @@ from capeval_server.annotation.responses.content_warnings import set_warning
 from capeval_server.annotation.workers import enrollment
 from capeval_server.audit.models import Action
 from capeval_server.core.errors import CampaignError, NotFoundError
-from tests.server.campaigns import counted, make
+from tests.server.campaigns import STUDY_LINES, counted, make
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
 
-FILE = """
+FILE = f"""
 [campaign]
 slug = "streets"
 title = "Streets"
@@ -49,7 +49,7 @@ short = "off"
 
 [settings]
 answers = 2
-"""
+{STUDY_LINES}"""
 
 
 def picture(width: int = 640, height: int = 400, kind: str = "JPEG", **more: Any) -> bytes:

@@ -30,7 +30,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import AssignmentError, CampaignError, EntryError, NotFoundError
 from capeval_server.teams.services.enrollment import make_team
 from tests.server.annotation.test_api import ITEMS, Program, files, user_program
-from tests.server.campaigns import answer, counted, hold, make
+from tests.server.campaigns import STUDY_LINES, answer, counted, hold, make
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -319,7 +319,7 @@ def test_a_new_session_goes_on_with_the_same_worker() -> None:
     assert list(worker.sessions.values_list("outcome", flat=True)) == ["completed", "completed"]
 
 
-FIVE = """
+FIVE = f"""
 [campaign]
 slug = "five"
 title = "Which sentence is closer?"
@@ -330,7 +330,7 @@ items = "items.jsonl"
 answers = 4
 check_every = 0
 repeat_every = 0
-"""
+{STUDY_LINES}"""
 
 
 def answer_batch(program: Program, place: str) -> int:

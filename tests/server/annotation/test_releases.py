@@ -150,6 +150,27 @@ def test_a_release_keeps_the_fields_of_images() -> None:
     assert [(row["file_name"], len(row["captions"])) for row in rows] == [("beach.jpg", 1), (None, 1)]
 
 
+def test_classes_of_images_become_subsets_of_a_challenge(tmp_path: Path) -> None:
+    campaign = make("write", items=0, answers=1, batch=3)
+    payload: dict[str, list[str]] = {"keywords": []}
+    classes = {"1": "in-domain", "2": "out-domain", "3": "in-domain"}
+    items = [
+        ItemDefinition(key=key, image="", group="", category=name, payload=payload, expected={})
+        for key, name in classes.items()
+    ]
+    add_items(campaign, items, 1)
+    (worker,) = join(campaign)
+    write(worker, 1)
+    release = release_files.freeze(None, campaign, "1.0")
+    path = write_challenge(release, tmp_path / "hosted")
+    (split,) = tomllib.loads(path.read_text())["splits"]
+    found = json.loads((path.parent / split["subsets"]).read_text())
+    assert found == {"in-domain": [1, 3], "out-domain": [2]}
+    # Others can be given.
+    path = write_challenge(release, tmp_path / "other", {"first": [1]})
+    assert json.loads((path.parent / split["subsets"]).read_text()) == {"first": [1]}
+
+
 def test_the_provenance_and_the_manifest_are_verified_too(tmp_path: Path) -> None:
     release = release_files.freeze(None, filled(), "1.0")
     place = release_files.folder_of(release).parent / "provenance.csv"

@@ -38,7 +38,7 @@ from capeval_server.annotation.review.moderation import block
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers import enrollment
 from capeval_server.core.errors import CampaignError
-from tests.server.campaigns import given, join
+from tests.server.campaigns import STUDY, given, join
 
 pytestmark = pytest.mark.django_db
 WORDS = ("dog", "cat", "bus", "boat")
@@ -60,7 +60,7 @@ def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Cam
         slug=f"judge-{kind}",
         title="A campaign",
         kind=kind,
-        settings=CampaignOptions.of_kind(kind, answers=answers, check_every=0).model_dump(),
+        settings=CampaignOptions.of_kind(kind, answers=answers, check_every=0, **STUDY).model_dump(),
     )
     TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
     needed = {"image": "picture.jpg"} if task.needs_image else {}

@@ -36,6 +36,7 @@ from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
 from capeval_server.commands import annotation as commands
 from tests.server.annotation.test_pages import picture
+from tests.server.campaigns import STUDY, STUDY_LINES
 from tests.server.kit import Someone, zipped
 from tests.server.pages import check_page
 from tests.server.web.test_organizer_pages import hidden_fields
@@ -213,6 +214,7 @@ def create_by_form(manager: Visitor, task: TaskType, challenge: Challenge) -> Ca
         "title": "Contract",
         "slug": "contract",
         "answers": 2,
+        **STUDY,
         "items": SimpleUploadedFile("items.jsonl", json_lines(example_items(task)).encode()),
         "pictures": SimpleUploadedFile("images.zip", zipped(images)),
         "quiz": "",
@@ -223,9 +225,9 @@ def create_by_form(manager: Visitor, task: TaskType, challenge: Challenge) -> Ca
     return Campaign.objects.get(slug="contract")
 
 
-def definition(task: TaskType, slug: str) -> str:
+def definition(task: TaskType, slug: str, images: str = "") -> str:
     lines = ["[campaign]", f'slug = "{slug}"', 'title = "Contract"', f'kind = "{task.name}"']
-    return "\n".join([*lines, 'items = "items.jsonl"', ""])
+    return "\n".join([*lines, images, 'items = "items.jsonl"', "[settings]", STUDY_LINES])
 
 
 def create_by_api(task: TaskType) -> None:
@@ -249,8 +251,8 @@ def create_by_command(task: TaskType, folder: Path, capsys: pytest.CaptureFixtur
     (folder / "images").mkdir(parents=True)
     for number in range(ITEMS if task.needs_image else 0):
         (folder / "images" / f"{number}.jpg").write_bytes(picture(640 + number))
-    images = 'images = "images"\n' if task.needs_image else ""
-    (folder / "campaign.toml").write_text(definition(task, "by-command") + images)
+    images = 'images = "images"' if task.needs_image else ""
+    (folder / "campaign.toml").write_text(definition(task, "by-command", images))
     (folder / "items.jsonl").write_text(json_lines(example_items(task)))
     commands.create(folder / "campaign.toml")
     assert capsys.readouterr().out == f"by-command: created as a draft; items: {ITEMS}\n"

@@ -27,7 +27,7 @@ from capeval_server.commands import annotation_items as commands
 from capeval_server.core.errors import CampaignError, SentenceError
 from tests.server.annotation.test_api import Program
 from tests.server.annotation.test_pages import picture
-from tests.server.campaigns import answer, counted, given, join, make, new_items
+from tests.server.campaigns import STUDY_LINES, answer, counted, given, join, make, new_items
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -289,7 +289,7 @@ def test_a_quiz_that_is_none() -> None:
 
 
 def test_pascals_form_asks_for_no_number_of_words(tmp_path: Path) -> None:
-    definition = FILE.replace('quiz = "write-pascal"', "")
+    definition = FILE.replace('quiz = "write-pascal"', "") + f"[settings]\n{STUDY_LINES}"
     work = {"key": "0", "image": "a.jpg"}
     campaign = make_campaign(None, files(tmp_path, work, definition=definition))
     change_state(None, campaign, "open")

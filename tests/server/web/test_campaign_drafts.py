@@ -24,7 +24,7 @@ from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.workers.enrollment import invite
 from capeval_server.audit.models import Action
 from capeval_server.core.errors import ConflictError
-from tests.server.campaigns import join
+from tests.server.campaigns import STUDY_LINES, join
 from tests.server.kit import Someone, zipped
 from tests.server.pages import check_page
 from tests.server.web.test_new_campaign import Fields, send, storage
@@ -61,7 +61,7 @@ TRAINING: list[dict[str, Any]] = [
     }
     for number in range(2)
 ]
-DEFINITION = """
+DEFINITION = f"""
 [campaign]
 slug = "pairs"
 title = "Pairs"
@@ -78,7 +78,7 @@ check_every = 0
 repeat_every = 0
 training_items = 2
 training_right = 1
-"""
+{STUDY_LINES}"""
 
 
 def lines(rows: list[dict[str, Any]]) -> bytes:

@@ -40,7 +40,7 @@ from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.commands import annotation_reviews as commands
 from capeval_server.web.campaigns import urlpatterns
 from tests.server.annotation.test_pages import picture
-from tests.server.campaigns import LENIENT, answer, counted, given, hold, join, make
+from tests.server.campaigns import LENIENT, STUDY, answer, counted, given, hold, join, make
 from tests.server.kit import MARKUP, Participant, Someone, zipped
 from tests.server.pages import check_page
 from tests.server.web.test_organizer_pages import hidden_fields
@@ -81,6 +81,7 @@ ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
     "campaign_worker": (f"{ROOT}workers/WORKER/", None),
     "campaign_block": (f"{ROOT}workers/WORKER/block/", {"reason": "copies"}),
     "campaign_lift": (f"{ROOT}workers/WORKER/lift/", {"reason": "a mistake"}),
+    "campaign_request_reviews": (f"{ROOT}workers/WORKER/reviews/", {}),
     "campaign_resume": (f"{ROOT}workers/WORKER/resume/", {"reason": "a slip"}),
     "campaign_revoke": (f"{ROOT}workers/WORKER/revoke/", {"confirm": "on"}),
     "campaign_reviews": (f"{ROOT}reviews/", None),
@@ -144,7 +145,7 @@ def new_form(slug: str, *, pictures: int = 0, text: str = "write-coco", **given:
 
 def options(**given: Any) -> dict[str, Any]:
     """Return the options of a campaign of captions in its form, with few reviews and no checks."""
-    chosen = {"answers": 2, "check_every": 0, "repeat_every": 0, "review_every": 0}
+    chosen = {"answers": 2, "check_every": 0, "repeat_every": 0, "review_every": 0, **STUDY}
     filled = CampaignOptions.of_kind("write", **chosen).model_dump()
     shown = CampaignOptions.described(task_named("write"))
     levels = {f"rule-{name}": LENIENT.get(name, rule.level) for name, rule in RULES.items()}

@@ -19,6 +19,7 @@ from capeval_server.annotation.campaigns.creation import make_campaign, make_fro
 from capeval_server.annotation.models import Campaign
 from capeval_server.core.errors import CampaignError, CampaignFilesError
 from tests.server.annotation.test_pages import picture
+from tests.server.campaigns import STUDY
 from tests.server.kit import Someone, zipped
 from tests.server.pages import check_page
 from tests.server.web.test_organizer_pages import hidden_fields
@@ -119,6 +120,7 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
         "title": "Street scenes",
         "pictures": ("photos.zip", zipped(images)),
         "answers": "1",
+        **STUDY,
     }
     assert filled.keys() <= set(Fields(form).visible)
     page = send(staff, WRITE, **filled)
@@ -138,7 +140,7 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
     )
     assert screens <= 6
     assert inputs <= 12
-    assert (screens, inputs) == (5, 8)
+    assert (screens, inputs) == (5, 12)
     # The keys are the names of the images.
     assert set(made.items.filter(is_check=False).values_list("key", flat=True)) == {
         str(number) for number in range(IMAGE_COUNT)
@@ -148,7 +150,7 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
 def test_few_settings_are_visible(staff: Someone) -> None:
     visible = {place: Fields(staff.client.get(place).content.decode()).visible for place in (WRITE, RATE)}
     for names in visible.values():
-        assert names == ["title", "items", "pictures", "answers", "challenge"]
+        assert names == ["title", "items", "pictures", "answers", "challenge", *STUDY]
 
 
 def test_columns_are_assigned_and_nothing_is_uploaded_twice(staff: Someone) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from django.http import HttpRequest
 from ninja import Schema, Status
+from pydantic import Field
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.copies import clone_campaign
@@ -23,7 +24,15 @@ from capeval_server.annotation.campaigns.progress import (
 )
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.workers.trust import trust_warnings
-from capeval_server.api.annotation_common import PAGE_SIZE, Note, Start, create_router, get_campaign
+from capeval_server.api.annotation_common import (
+    PAGE_SIZE,
+    EncodedImages,
+    ItemTableUpload,
+    Note,
+    Start,
+    create_router,
+    get_campaign,
+)
 from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
@@ -36,16 +45,25 @@ router = create_router()
 
 
 class Files(Schema):
-    """Contents of a campaign's files: `campaign.toml`, and the files that it names."""
+    """Contents of a campaign's files: `campaign.toml`, and the files that it names.
+
+    `images` contains the images in base64 by name, as items name them. The definition must have
+    `campaign.images`, with any folder.
+    """
 
     files: dict[str, str]
+    images: EncodedImages = Field(default_factory=dict)
 
 
 class CampaignCopy(Schema):
-    """Name in URLs and title of a copy; the default title is "Copy of ..." with the campaign's title."""
+    """Name in URLs and title of a copy; the default title is "Copy of ..." with the campaign's title.
+
+    With `items`, the copy has these items in place of those of the campaign. They can name its images.
+    """
 
     slug: str
     title: str = ""
+    items: ItemTableUpload | None = None
 
 
 class ListedCampaign(Schema):
@@ -135,7 +153,7 @@ def campaigns(request: HttpRequest, start: Start = 0) -> Any:
 @accepts_uploads
 def create(request: HttpRequest, given: Files) -> Any:
     """Create a campaign as a draft."""
-    return Status(201, make_from_texts(token_of(request).user, given.files))
+    return Status(201, make_from_texts(token_of(request).user, given.files, given.images))
 
 
 @router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
@@ -149,10 +167,10 @@ def status(request: HttpRequest, slug: Slug) -> Any:
 def replace(request: HttpRequest, slug: Slug, given: Files) -> Any:
     """Replace the content of a draft that no worker has entered.
 
-    Items can name the images of the draft, if `campaign.images` is given; other images can't be uploaded
-    here.
+    Items can also name the images of the draft, if `campaign.images` is given.
     """
-    return make_from_texts(token_of(request).user, given.files, get_campaign(request, slug))
+    draft = get_campaign(request, slug)
+    return make_from_texts(token_of(request).user, given.files, given.images, draft)
 
 
 @router.delete("/{slug}", response={204: None, (403, 404, 422): Problem})
@@ -163,13 +181,18 @@ def delete(request: HttpRequest, slug: Slug) -> Any:
 
 
 @router.post("/{slug}/copies", response={201: CampaignAnswer, (403, 404, 422): Problem})
+@accepts_uploads
 def copy(request: HttpRequest, slug: Slug, wanted: CampaignCopy) -> Any:
     """Create a draft with the texts, settings, items and images of a campaign, in any state.
+
+    The copy can also have new items.
 
     Workers, answers and invite links are not copied.
     """
     found = get_campaign(request, slug)
-    return Status(201, clone_campaign(token_of(request).user, found, wanted.slug, wanted.title))
+    items = wanted.items.build_files() if wanted.items else None
+    made = clone_campaign(token_of(request).user, found, wanted.slug, wanted.title, items=items)
+    return Status(201, made)
 
 
 @router.get("/{slug}/pace", response={200: PaceAnswer, (403, 404): Problem})

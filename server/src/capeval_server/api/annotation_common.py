@@ -5,20 +5,46 @@ from __future__ import annotations
 from typing import Annotated
 
 from django.http import HttpRequest
-from ninja import Query, Router
-from pydantic import Field
+from ninja import Query, Router, Schema
+from pydantic import Base64Bytes, ConfigDict, Field
 
+from capeval_server.annotation.campaigns.columns import ColumnMap
+from capeval_server.annotation.campaigns.item_files import ItemFiles, open_files
 from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign
 from capeval_server.api.authentication import ORGANIZE, token_of
 
-__all__ = ["PAGE_SIZE", "Note", "Start", "create_router", "get_campaign"]
+__all__ = ["PAGE_SIZE", "EncodedImages", "ItemTableUpload", "Note", "Start", "create_router", "get_campaign"]
 
 PAGE_SIZE = 200
 """Maximum number of rows in a response."""
 
 Note = Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 Start = Annotated[int, Query(ge=0, le=10**9)]
+EncodedImages = dict[Annotated[str, Field(min_length=1, max_length=200)], Base64Bytes]
+
+
+class ItemTableUpload(Schema):
+    """A file of items by its name and content, and its images in base64 by name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    content: str
+    images: EncodedImages = Field(default_factory=dict)
+
+    def build_files(self, columns: ColumnMap | None = None) -> ItemFiles:
+        """Return the files.
+
+        Args:
+            columns: The columns of parts that are not recognized.
+        """
+        return ItemFiles(
+            table_name=self.name,
+            table=self.content.encode(),
+            columns=columns or {},
+            images=open_files(self.images),
+        )
 
 
 def create_router() -> Router:

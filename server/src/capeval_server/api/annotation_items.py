@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 
 from capeval_server.annotation.campaigns.additions import extend_campaign
 from capeval_server.annotation.campaigns.columns import check_columns
-from capeval_server.annotation.campaigns.item_files import ImageFiles, ItemFiles
 from capeval_server.annotation.campaigns.progress import ItemFilter, filter_items
 from capeval_server.annotation.models import Item
 from capeval_server.annotation.responses import text_flags
@@ -19,6 +18,7 @@ from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING
 from capeval_server.annotation.review import moderation
 from capeval_server.api.annotation_common import (
     PAGE_SIZE,
+    ItemTableUpload,
     Note,
     Start,
     create_router,
@@ -89,13 +89,9 @@ class Items(Schema):
     items: list[ItemAnswer]
 
 
-class NewItems(Schema):
-    """A file of items by its name and content, and the columns of parts that are not recognized."""
+class NewItems(ItemTableUpload):
+    """A file of items with its images, and the columns of parts that are not recognized."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    content: str
     columns: dict[str, str | dict[str, str]] = Field(default_factory=dict)
 
 
@@ -203,20 +199,11 @@ def items(request: HttpRequest, slug: Slug, which: Literal["", ItemFilter] = "",
 def add(request: HttpRequest, slug: Slug, wanted: NewItems) -> Any:
     """Add items to a campaign that is not closing or closed. Their keys must be new.
 
-    Items can name images of the campaign. Other images can't be uploaded here.
+    Items can name uploaded images, and images of the campaign.
     """
     user, campaign = token_of(request).user, get_campaign(request, slug)
-    files = ItemFiles(
-        table_name=wanted.name,
-        table=wanted.content.encode(),
-        columns=check_columns(wanted.name, wanted.columns),
-        images=ImageFiles(names=(), read=_reject_image),
-    )
+    files = wanted.build_files(check_columns(wanted.name, wanted.columns))
     return Status(201, extend_campaign(user, campaign, files))
-
-
-def _reject_image(name: str) -> bytes:
-    raise CampaignError(f"no image {name!r} in the campaign; images cannot be uploaded here")
 
 
 @router.get("/{slug}/images", response={200: Images, (403, 404): Problem})

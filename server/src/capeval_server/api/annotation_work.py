@@ -14,6 +14,7 @@ from ninja import Router, Schema, Status
 from ninja.security import HttpBearer
 from pydantic import Field
 
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
 from capeval_server.annotation.responses import assignment, content_warnings, session_end, submit
 from capeval_server.annotation.review import withdrawal
@@ -67,6 +68,17 @@ class WorkerTexts(Schema):
     consent: str
 
 
+class StudyInformation(Schema):
+    """Information about the study that belongs to the consent. Unknown texts are empty."""
+
+    run_by: str
+    contact: str
+    license: str
+    pay_terms: str
+    pay_per_answer: str
+    currency: str
+
+
 class ParticipationAnswer(Schema):
     """A worker in a campaign."""
 
@@ -76,6 +88,7 @@ class ParticipationAnswer(Schema):
     answered: int
     avoids_warnings: bool
     texts: WorkerTexts
+    study: StudyInformation
 
 
 class ConsentAgreement(Schema):
@@ -308,6 +321,7 @@ def _serialize_participation(participation: Participation) -> dict[str, Any]:
         "answered": participation.answered,
         "avoids_warnings": participation.avoids_warnings,
         "texts": texts,
+        "study": get_options(campaign),
     }
 
 

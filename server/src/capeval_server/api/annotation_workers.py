@@ -14,6 +14,7 @@ from pydantic import Field
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation
 from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.review.review_requests import request_worker_reviews
 from capeval_server.annotation.review.worker_signals import WorkerSignal
 from capeval_server.annotation.review.worker_summaries import (
     Proportion,
@@ -143,6 +144,12 @@ class LinkEffect(Schema):
     answers: int
 
 
+class SentToReview(Schema):
+    """Number of answers that were sent to review."""
+
+    answers: int
+
+
 class Restored(Schema):
     """Number of answers that count again."""
 
@@ -249,6 +256,13 @@ def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason)
     resumed = training.resume(token_of(request).user, worker, why.reason)
     repeats = measure_consistency(worker.campaign, resumed)
     return _serialize_worker(resumed, repeats, find_same_mailboxes(worker.campaign))
+
+
+@router.post("/{slug}/workers/{pseudonym}/reviews", response={200: SentToReview, (403, 404, 422): Problem})
+def request_reviews(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """Send the answers of a worker to review that have no verdict yet."""
+    worker = _get_worker(get_campaign(request, slug), pseudonym)
+    return {"answers": request_worker_reviews(token_of(request).user, worker)}
 
 
 @router.post("/{slug}/workers/{pseudonym}/revoke", response={204: None, (403, 404): Problem})

@@ -14,6 +14,7 @@ from capeval_server.annotation.campaigns import leaderboard_judging as judging
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.judging_forecast import JudgingForecast, forecast_judging
 from capeval_server.annotation.core.options import MOST_ANSWERS
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.annotation.workers.enrollment import MOST_INVITES, invite_to_all
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
@@ -34,7 +35,8 @@ class JudgingChoices(Schema):
 
     By default, all submissions on the leaderboard of the phase are judged, with the human captions of the
     main leaderboard. `references` is a split and a reference set, such as `test/c5`. One answer in
-    `check_every` is to an attention check; 0 turns checks off. With `preview`, only the forecast is returned.
+    `check_every` is to an attention check; 0 turns checks off. `run_by`, `contact`, `license` and `pay_terms`
+    are settings of all campaigns that they need to open. With `preview`, only the forecast is returned.
     """
 
     phase: str
@@ -48,6 +50,10 @@ class JudgingChoices(Schema):
     title: Annotated[str, Field(max_length=judging.LONGEST_TITLE)] = ""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     hourly: Annotated[float, Field(gt=0, le=1e6)] = 12.0
+    run_by: str = ""
+    contact: str = ""
+    license: str = ""
+    pay_terms: str = ""
     preview: bool = False
 
 
@@ -106,6 +112,7 @@ def judge(
         answers=wanted.answers,
         check_every=wanted.check_every,
         seed=wanted.seed,
+        options={name: getattr(wanted, name) for name in STUDY_SETTINGS},
     )
     judged = judging.collect_captions(chosen, list(files))
     found = forecast_judging(chosen, judged, hourly=wanted.hourly, fee=0.0)

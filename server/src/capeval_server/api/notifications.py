@@ -20,7 +20,7 @@ from capeval_server.hosting.services import pictures
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.notifications import services, webhooks
 
-__all__ = ["organizing", "router"]
+__all__ = ["MadeWebhook", "NewWebhook", "Webhooks", "organizing", "router"]
 
 router = Router(tags=["Challenges and teams"])
 organizing = Router(auth=ORGANIZE, tags=["Organizing"])
@@ -67,7 +67,7 @@ class MadeWebhook(WebhookAnswer):
 
 
 class Webhooks(Schema):
-    """The webhooks of a challenge."""
+    """The webhooks of a challenge or campaign."""
 
     webhooks: list[WebhookAnswer]
 
@@ -113,7 +113,7 @@ def add_webhook(request: HttpRequest, slug: Slug, new: NewWebhook) -> Any:
 def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
     """Remove a webhook."""
     user, challenge = _get_user_and_challenge(request, slug)
-    webhooks.remove(user, get_object_or_404(challenge.webhooks, pk=number))
+    webhooks.remove(user, get_object_or_404(challenge.webhooks, pk=number), challenge)
     return Status(204, None)
 
 

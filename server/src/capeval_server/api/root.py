@@ -25,6 +25,7 @@ from capeval_server.api import (
     annotation_reviews,
     annotation_settings,
     annotation_statistics,
+    annotation_webhooks,
     annotation_work,
     annotation_workers,
     challenges,
@@ -143,6 +144,7 @@ api.add_router("/annotate/{slug}", annotation_work.router)
 for module in (
     annotation_campaigns,
     annotation_settings,
+    annotation_webhooks,
     annotation_items,
     annotation_workers,
     annotation_reviews,

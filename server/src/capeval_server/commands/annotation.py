@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Command, Group, Option
 from capeval_server.commands import annotation_items as items
 from capeval_server.commands import annotation_releases as releases
 from capeval_server.commands import annotation_reviews as reviews
 from capeval_server.commands import annotation_settings as settings
 from capeval_server.commands import annotation_workers as workers
-from capeval_server.commands.annotation_common import Slug, get_campaign, print_warnings
+from capeval_server.commands.annotation_common import Slug, get_campaign, print_warnings, read_item_files
 from capeval_server.commands.annotation_lists import print_list
 from capeval_server.commands.common import set_up, user_named
 from capeval_server.commands.judging import leaderboard
@@ -46,12 +47,23 @@ def copy(
     manager: Annotated[
         str, Option(help="User who manages it, together with the challenge's organizers.")
     ] = "",
+    items: Annotated[
+        Path | None, Option(metavar="FILE", help="New items in place of those of the campaign.")
+    ] = None,
+    images: Annotated[
+        Path | None,
+        Option(metavar="FOLDER", help="Folder of new images; others are the campaign's."),
+    ] = None,
 ) -> None:
-    """Copy a campaign in any state as a draft, with its items and images."""
+    """Copy a campaign in any state as a draft, with its items and images or with new ones."""
     set_up()
     from capeval_server.annotation.campaigns.copies import clone_campaign
 
-    made = clone_campaign(user_named(manager) if manager else None, get_campaign(slug), name, title)
+    if images is not None and items is None:
+        raise OptionError("'--images' requires '--items'")
+    user, campaign = user_named(manager) if manager else None, get_campaign(slug)
+    files = read_item_files(items, images) if items else None
+    made = clone_campaign(user, campaign, name, title, items=files)
     print(f"{made.slug}: created as a draft; items: {made.items.count()}")
 
 
@@ -160,8 +172,16 @@ def group() -> Group:
             workers.revoke,
             workers.withdraw,
         ),
-        *(settings.rate, workers.payments, items.warn, items.hold, items.known, reviews.review),
-        *(reviews.compare, reviews.agreement, reviews.plan, releases.results, audit, replay),
+        *(
+            settings.webhook,
+            settings.rate,
+            workers.payments,
+            items.warn,
+            items.hold,
+            items.known,
+            reviews.review,
+        ),
+        *(reviews.compare, reviews.recheck, reviews.agreement, reviews.plan, releases.results, audit, replay),
         *(releases.freeze, releases.verify, releases.download, releases.challenge, releases.publish),
         leaderboard,
     )

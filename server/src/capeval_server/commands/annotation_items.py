@@ -8,7 +8,7 @@ from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import Slug, get_campaign
+from capeval_server.commands.annotation_common import Slug, get_campaign, read_item_files
 from capeval_server.commands.common import set_up
 
 __all__ = ["add_items", "fetch", "hold", "items", "known", "quiz", "warn"]
@@ -86,12 +86,8 @@ def add_items(
     """Add items to a campaign that is not closing or closed. Their keys must be new."""
     set_up()
     from capeval_server.annotation.campaigns.additions import extend_campaign
-    from capeval_server.annotation.campaigns.item_files import ItemFiles, open_folder
 
-    if images is not None and not images.is_dir():
-        raise OptionError(f"'--images' must be a folder (got {str(images)!r})")
-    files = ItemFiles(table_name=path.name, table=path.read_bytes(), columns={}, images=open_folder(images))
-    added = extend_campaign(None, get_campaign(slug), files)
+    added = extend_campaign(None, get_campaign(slug), read_item_files(path, images))
     print(
         f"{slug}: added items: {added.items:,}; attention checks: {added.checks:,};"
         f" training items: {added.training:,}; images: {added.images:,}"

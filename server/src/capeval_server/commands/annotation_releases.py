@@ -109,7 +109,10 @@ def challenge(
     folder: Annotated[Path, Argument(help="Output folder; created if missing.")],
     subsets: Annotated[
         Path | None,
-        Option(help="JSON file of images by subset, such as of 'capeval study domains --subsets'."),
+        Option(
+            help="JSON file of images by subset, such as of 'capeval study domains --subsets'.",
+            show_default="the classes of the items",
+        ),
     ] = None,
 ) -> None:
     """Write the files of a new challenge from a release, for review and import."""

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import Slug, get_campaign
+from capeval_server.commands.annotation_common import Pseudonym, Slug, get_campaign, get_worker
 from capeval_server.commands.common import UserName, set_up, user_named
 
-__all__ = ["agreement", "compare", "plan", "review"]
+__all__ = ["agreement", "compare", "plan", "recheck", "review"]
 
 
 def compare(slug: Slug) -> None:
@@ -44,6 +44,14 @@ def agreement(slug: Slug) -> None:
     number, unlike = len(captions.scores), len(captions.unlike)
     print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
     print(f"captions that differ from the others of their image: {unlike:,} of {number:,}")
+
+
+def recheck(slug: Slug, worker: Pseudonym) -> None:
+    """Send the answers of a worker to review that have no verdict yet."""
+    set_up()
+    from capeval_server.annotation.review.review_requests import request_worker_reviews
+
+    print(f"{worker}: {request_worker_reviews(None, get_worker(slug, worker))} answers to review")
 
 
 def review(

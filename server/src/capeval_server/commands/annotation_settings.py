@@ -7,10 +7,10 @@ from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
-from capeval_server.commands.annotation_common import Slug, get_campaign, print_warnings
+from capeval_server.commands.annotation_common import Slug, get_campaign, parse_setting, print_warnings
 from capeval_server.commands.common import set_up
 
-__all__ = ["answers", "panel", "quality", "rate", "rules", "settings", "texts"]
+__all__ = ["answers", "panel", "quality", "rate", "rules", "settings", "texts", "webhook"]
 
 
 def settings(slug: Slug) -> None:
@@ -51,23 +51,10 @@ def quality(
 
     campaign = get_campaign(slug)
     if changes:
-        campaign = lifecycle.set_quality(None, campaign, dict(map(_parse_setting, changes)))
+        campaign = lifecycle.set_quality(None, campaign, dict(map(parse_setting, changes)))
     for name, value in lifecycle.quality_settings(campaign).items():
         print(f"{name}: {value}")
     print_warnings(campaign)
-
-
-def _parse_setting(text: str) -> tuple[str, object]:
-    """Return the name and the value of `NAME=VALUE`."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise OptionError(f"a change must be SETTING=VALUE, such as review_first=5 (got {text!r})")
-    for kind in (int, float):
-        try:
-            return name, kind(value)
-        except ValueError:
-            continue
-    return name, value
 
 
 def rules(
@@ -131,6 +118,35 @@ def panel(
     print(f"{slug}: {found.name}; identities: {'signed' if found.signed else 'unverified'}")
     for outcome, code in found.codes.items():
         print(f"{outcome}: {code}")
+
+
+def webhook(
+    slug: Slug,
+    url: Annotated[
+        str, Argument(metavar="URL", help="URL that receives the alerts; by default, list the webhooks.")
+    ] = "",
+    remove: Annotated[bool, Option("--remove", help="Remove the webhook.")] = False,
+) -> None:
+    """List the webhooks that receive the alerts of a campaign, or add or remove one.
+
+    A new webhook's secret, which signs the requests, is printed once.
+    """
+    set_up()
+    from capeval_server.notifications import webhooks
+
+    campaign = get_campaign(slug)
+    own = webhooks.list_webhooks(campaign.challenge, slug)
+    if not url:
+        for each in own:
+            print(each.url)
+    elif not remove:
+        made = webhooks.add(None, campaign.challenge, url, campaign=slug)
+        print(f"{slug}: added the webhook {url}; secret: {made.secret}")
+    elif (found := own.filter(url=url).first()) is not None:
+        webhooks.remove(None, found, campaign.challenge)
+        print(f"{slug}: removed the webhook {url}")
+    else:
+        raise OptionError(f"'URL' must be a webhook of {slug!r} (got {url!r})")
 
 
 def rate(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
+from capeval_server.commands.annotation_common import parse_setting
 from capeval_server.commands.common import set_up
 
 __all__ = ["leaderboard"]
@@ -47,6 +48,10 @@ def leaderboard(
     workers: Annotated[int, Option(min=0, help="Number of links to create, each for all campaigns.")] = 0,
     forecast: Annotated[bool, Option(help="Show the forecast without creating campaigns.")] = False,
     seed: Annotated[int, Option(min=0, help="Seed of random draws.")] = 0,
+    setting: Annotated[
+        list[str] | None,
+        Option(help="SETTING=VALUE of all campaigns, such as contact=lab@example.org; repeatable."),
+    ] = None,
 ) -> None:
     """Create campaigns in which people judge the submissions of a leaderboard.
 
@@ -84,6 +89,7 @@ def leaderboard(
         answers=answers,
         check_every=judging.DEFAULT_CHECK_EVERY if check_every is None else check_every,
         seed=seed,
+        options=dict(map(parse_setting, setting or ())),
     )
     files = _list_pictures(pictures, settings.UNPACKED_BYTES) if pictures else {}
     judged = judging.collect_captions(wanted, list(files))

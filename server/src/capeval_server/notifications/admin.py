@@ -26,7 +26,7 @@ class AnnouncementAdmin(ReadOnlyModelAdmin):
 class WebhookAdmin(ReadOnlyModelAdmin):
     """Webhooks, without their secrets."""
 
-    list_display = fields = readonly_fields = ("url", "challenge", "created")
+    list_display = fields = readonly_fields = ("url", "challenge", "campaign", "created")
     list_filter = ("challenge",)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:

@@ -79,16 +79,23 @@ class CampaignTold(models.Model):
 
 
 class Webhook(models.Model):
-    """URL that receives the events of a challenge."""
+    """URL that receives the events of a challenge, or the alerts of one campaign."""
 
-    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="webhooks")
+    challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, null=True, related_name="webhooks")
+    # The name of the campaign, which never changes; empty for a webhook of a challenge.
+    campaign = models.CharField(max_length=50, blank=True, default="")
     url = models.CharField(max_length=500)
     # Stored in plain text, because it signs each delivery; shown once.
     secret = models.CharField(max_length=64, default=partial(secrets.token_urlsafe, 32))
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["challenge", "url"], name="webhook_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["challenge", "url"], name="webhook_once"),
+            models.UniqueConstraint(
+                fields=["campaign", "url"], condition=~models.Q(campaign=""), name="campaign_webhook_once"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.url

@@ -58,7 +58,7 @@ class CampaignAlert:
     Attributes:
         slug: Name of the campaign.
         title: Its title.
-        challenge: Its challenge, whose webhooks receive the event; None without one.
+        challenge: Its challenge, whose webhooks receive the event, as do its own; None without one.
         managers: The users who receive mail.
         condition: Condition, such as paused; empty if there is nothing to notify.
         text: Description of the condition.
@@ -211,9 +211,9 @@ def notify_campaign(alert: CampaignAlert) -> bool:
         place = get_site_address() + reverse("campaign", args=[alert.slug])
         subject = f"{alert.title}: the campaign is {alert.condition}"
         _queue_mail(alert.managers, "campaigns", subject, f"{alert.text}\n\n{place}")
-        if alert.challenge is not None:
-            about = {"name": alert.slug, "title": alert.title, **alert.about, "url": place}
-            _queue_deliveries(alert.challenge, f"campaign.{alert.condition}", {"campaign": about})
+        about = {"name": alert.slug, "title": alert.title, **alert.about, "url": place}
+        content = {"campaign": about}
+        _queue_deliveries(alert.challenge, f"campaign.{alert.condition}", content, campaign=alert.slug)
     return True
 
 
@@ -237,9 +237,15 @@ def _queue_mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> 
     Mail.objects.bulk_create(Mail(user_id=pk, subject=subject[:300], text=text) for pk in wanted)
 
 
-def _queue_deliveries(challenge: Challenge, event: str, content: dict[str, Any]) -> None:
-    """Queue an event for all webhooks of a challenge."""
-    about = {"event": event, "challenge": challenge.slug, "time": timezone.now().isoformat()}
-    body = json.dumps({**about, **content}, ensure_ascii=False)
-    hooks = Webhook.objects.filter(challenge=challenge)
+def _queue_deliveries(
+    challenge: Challenge | None, event: str, content: dict[str, Any], *, campaign: str = ""
+) -> None:
+    """Queue an event for all webhooks of a challenge, and those of a campaign.
+
+    The event has no challenge if the campaign has none.
+    """
+    about = {"event": event, "challenge": challenge.slug if challenge else None}
+    body = json.dumps({**about, "time": timezone.now().isoformat(), **content}, ensure_ascii=False)
+    hooks = list(Webhook.objects.filter(challenge=challenge)) if challenge else []
+    hooks += Webhook.objects.filter(campaign=campaign) if campaign else []
     Delivery.objects.bulk_create(Delivery(webhook=hook, event=event, body=body) for hook in hooks)

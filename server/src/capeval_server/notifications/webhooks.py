@@ -1,4 +1,4 @@
-"""Webhooks: signed POST requests with the events of a challenge.
+"""Webhooks: signed POST requests with the events of a challenge, or the alerts of a campaign.
 
 Users who can enter a URL must not reach hosts that only the server can reach: hosts are listed in the
 settings, and their addresses must be public. The connection itself uses the checked address.
@@ -18,6 +18,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from capeval_server.audit.models import record
@@ -28,7 +29,7 @@ from capeval_server.http import safe_client
 from capeval_server.http.safe_client import HostUnreachableError
 from capeval_server.notifications.models import Delivery, Webhook
 
-__all__ = ["add", "deliver", "deliver_due", "remove", "signature"]
+__all__ = ["add", "deliver", "deliver_due", "list_webhooks", "remove", "signature"]
 
 _log = logging.getLogger(__name__)
 # Maximum number of webhooks of a challenge.
@@ -50,8 +51,22 @@ def deliver_due(renew: Callable[[], None]) -> None:
         deliver(delivery)
 
 
-def add(user: User, challenge: Challenge, url: str) -> Webhook:
+def list_webhooks(challenge: Challenge | None, campaign: str = "") -> QuerySet[Webhook]:
+    """Return the webhooks of a challenge, or those of a campaign by its name, oldest first."""
+    own = (
+        Webhook.objects.filter(campaign=campaign) if campaign else Webhook.objects.filter(challenge=challenge)
+    )
+    return own.order_by("pk")
+
+
+def add(user: User | None, challenge: Challenge | None, url: str, *, campaign: str = "") -> Webhook:
     """Add a webhook; its secret is shown once.
+
+    Args:
+        user: The organizer or manager; None for the command line.
+        challenge: The challenge; None for a campaign without one.
+        url: The URL.
+        campaign: The name of the campaign, for a webhook that receives only its alerts.
 
     Raises:
         ChallengeError: The settings don't allow the host, the URL already exists, or there are too many
@@ -60,22 +75,34 @@ def add(user: User, challenge: Challenge, url: str) -> Webhook:
     if problem := _find_url_problem(url):
         raise ChallengeError(problem)
     with transaction.atomic():
-        if challenge.webhooks.count() >= _MOST:
-            raise ChallengeError(f"a challenge may have at most {_MOST} webhooks: remove one first")
+        owner = "campaign" if campaign else "challenge"
+        if list_webhooks(challenge, campaign).count() >= _MOST:
+            raise ChallengeError(f"a {owner} may have at most {_MOST} webhooks: remove one first")
         try:
             with transaction.atomic():
-                made = Webhook.objects.create(challenge=challenge, url=url)
+                of = None if campaign else challenge
+                made = Webhook.objects.create(challenge=of, campaign=campaign, url=url)
         except IntegrityError:
-            raise ChallengeError(f"the challenge already has a webhook with the 'url' {url!r}") from None
-        record(user, challenge, f"added the webhook {url}")
+            raise ChallengeError(f"the {owner} already has a webhook with the 'url' {url!r}") from None
+        record(user, challenge, f"added the webhook {url}{_describe_owner(made)}")
     return made
 
 
-def remove(user: User, webhook: Webhook) -> None:
-    """Remove a webhook, with its pending deliveries."""
+def remove(user: User | None, webhook: Webhook, challenge: Challenge | None) -> None:
+    """Remove a webhook, with its pending deliveries.
+
+    Args:
+        user: The organizer or manager; None for the command line.
+        webhook: The webhook.
+        challenge: The challenge of the webhook or of its campaign, if any.
+    """
     with transaction.atomic():
-        record(user, webhook.challenge, f"removed the webhook {webhook.url}")
+        record(user, challenge, f"removed the webhook {webhook.url}{_describe_owner(webhook)}")
         webhook.delete()
+
+
+def _describe_owner(webhook: Webhook) -> str:
+    return f" of the campaign {webhook.campaign}" if webhook.campaign else ""
 
 
 def _find_url_problem(url: str) -> str:

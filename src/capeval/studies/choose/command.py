@@ -93,7 +93,7 @@ def _describe_images(
     """Return the items of a campaign, and the images of each domain if the class names include COCO's."""
     from capeval.datasets import nocaps, open_images
     from capeval.errors import CapevalWarning, OptionError
-    from capeval.studies.choose.project_files import create_items
+    from capeval.studies.choose.project_files import add_domains, create_items
 
     parts = open_images.load_parts(hierarchy, names)
     items = create_items(annotations, places, parts=parts)
@@ -105,4 +105,5 @@ def _describe_images(
         return items, {}
     objects, ids = annotations.by_image(), [annotations.image_ids[place] for place in places]
     shown: dict[ImageId, Iterable[str]] = {image: objects[image] for image in ids}
-    return items, nocaps.assign_domains(shown, mapped, classes=set(names.values()))
+    domains = nocaps.assign_domains(shown, mapped, classes=set(names.values()))
+    return add_domains(items, domains), domains

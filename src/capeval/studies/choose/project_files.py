@@ -13,7 +13,7 @@ from capeval.datasets.open_images import ObjectAnnotations
 from capeval.errors import OptionError
 from capeval.formats.images import ImageInfo, image_info
 
-__all__ = ["create_items", "create_texts", "require_new_files", "write_texts"]
+__all__ = ["add_domains", "create_items", "create_texts", "require_new_files", "write_texts"]
 
 # The files that their authors edit.
 CAMPAIGN, PLANS = "campaign.toml", "plans.json"
@@ -47,6 +47,28 @@ def create_items(
         keywords = sorted(name for name in objects[image] if name not in parts)
         items.append({"key": image, "image": f"{image}.jpg", "keywords": keywords})
     return items
+
+
+def add_domains(
+    items: Sequence[Mapping[str, object]], domains: Mapping[str, Sequence[ImageId]]
+) -> list[dict[str, object]]:
+    """Return the items of a campaign with the domain of each image as the class of its item.
+
+    Progress is then shown by domain, and releases contain the domains.
+
+    Args:
+        items: The items (`create_items`).
+        domains: The images of each domain.
+
+    Example:
+        >>> from capeval.studies.choose.project_files import add_domains
+        >>> add_domains([{"key": "a", "image": "a.jpg", "keywords": ["Car"]}], {"in-domain": ["a"]})
+        [{'key': 'a', 'image': 'a.jpg', 'keywords': ['Car'], 'category': 'in-domain'}]
+    """
+    known = {str(image): domain for domain, images in domains.items() for image in images}
+    return [
+        {**item, **({"category": known[key]} if (key := str(item["key"])) in known else {})} for item in items
+    ]
 
 
 def create_texts(
@@ -104,6 +126,8 @@ def _format_campaign(title: str, *, with_sources: bool) -> str:
         "[settings]",
         f"# {_REFERENCES} references and the human baseline, as in {PLANS}.",
         f"answers = {_REFERENCES + 1}",
+        "# Workers read these before they agree; the campaign cannot open without them.",
+        *(f'{name} = ""' for name in ("run_by", "contact", "license", "pay_terms")),
     ]
     return "\n".join(lines) + "\n"
 

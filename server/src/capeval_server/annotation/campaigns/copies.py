@@ -14,6 +14,7 @@ from capeval_server.annotation.campaigns.creation import (
     make_from_files,
 )
 from capeval_server.annotation.campaigns.creation_drafts import NewCampaign, Uploads
+from capeval_server.annotation.campaigns.item_files import ItemFiles
 from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.models import Campaign, Item
 from capeval_server.annotation.task_types import task_named
@@ -102,7 +103,9 @@ def get_origin(user: User, draft: NewCampaign) -> CampaignOrigin | None:
     return CampaignOrigin(campaign=get_managed_campaign(user, draft.origin), replaced=draft.replaced)
 
 
-def clone_campaign(user: User | None, campaign: Campaign, slug: str, title: str = "") -> Campaign:
+def clone_campaign(
+    user: User | None, campaign: Campaign, slug: str, title: str = "", *, items: ItemFiles | None = None
+) -> Campaign:
     """Create a draft with the texts, settings, items and images of a campaign.
 
     Args:
@@ -110,12 +113,18 @@ def clone_campaign(user: User | None, campaign: Campaign, slug: str, title: str 
         campaign: The campaign.
         slug: Name of the copy in URLs.
         title: Title of the copy; by default "Copy of ..." with the campaign's title.
+        items: Items of the copy in place of those of the campaign. They can name its images.
 
     Raises:
-        CampaignError: The name is invalid or taken.
+        CampaignError: The name is invalid or taken, or an item or image is invalid.
         NotFoundError: The user does not organize the campaign's challenge.
     """
-    draft, uploads = fill_copy(campaign)
+    draft, uploads = fill_copy(campaign, with_items=items is None)
     about = {**draft.about, "slug": slug, **({"title": title} if title else {})}
+    images: dict[str, bytes] = {}
+    if items is not None:
+        uploads = Uploads(table_name=items.table_name or "", table=items.table or b"")
+        if items.images is not None:
+            images = {name: items.images.read(name) for name in items.images.names}
     files = replace(draft, about=about).build_files(task_named(campaign.kind), uploads)
-    return make_from_files(user, files, CampaignOrigin(campaign=campaign))
+    return make_from_files(user, {**images, **files}, CampaignOrigin(campaign=campaign))

@@ -114,22 +114,25 @@ def make_campaign(user: User | None, path: Path, *, replace: bool = False) -> Ca
         return made
 
 
-def make_from_texts(user: User, texts: Mapping[str, str], draft: Campaign | None = None) -> Campaign:
-    """Create a campaign in the draft state from the texts of its files, by file name.
+def make_from_texts(
+    user: User,
+    texts: Mapping[str, str],
+    images: Mapping[str, bytes] | None = None,
+    draft: Campaign | None = None,
+) -> Campaign:
+    """Create a campaign in the draft state from the texts of its files and its images, by file name.
 
     Args:
         user: The creator, who manages the campaign.
         texts: The files.
+        images: The images.
         draft: The draft to replace; its images can be used again.
 
     Raises:
         CampaignError: A file is missing or invalid, or the campaign's name is taken.
         NotFoundError: The user does not organize the campaign's challenge.
     """
-    files = {name: text.encode() for name, text in texts.items()}
-    wanted = read_definition(_DEFINITION, open_files(files).read)
-    if draft is None and wanted.images is not None:
-        raise CampaignError("campaign.images: images cannot be uploaded here; use the command line")
+    files = {**(images or {}), **{name: text.encode() for name, text in texts.items()}}
     origin = CampaignOrigin(campaign=draft, replaced=compute_version(draft)) if draft else None
     return make_from_files(user, files, origin)
 

@@ -24,6 +24,7 @@ from capeval_server.annotation.models import (
 )
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
+from capeval_server.notifications.webhooks import list_webhooks
 
 __all__ = [
     "DeletedParts",
@@ -114,6 +115,7 @@ def delete_draft(user: User | None, campaign: Campaign) -> None:
         rows = Worker.objects.filter(pk__in=invited, user=None, account=None, participations=None)
         rows.filter(identities=None).delete()
         record(user, now.challenge, f"deleted the draft of a campaign, {now.slug}")
+        list_webhooks(now.challenge, now.slug).delete()
         now.delete()
 
 

@@ -24,6 +24,7 @@ from capeval_server.annotation.core.options import (
     get_options,
 )
 from capeval_server.annotation.core.slots import open_slots, update_free_counts
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS, list_missing
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
 from capeval_server.annotation.responses.assignment import take_back
 from capeval_server.annotation.task_types import task_named
@@ -35,7 +36,9 @@ from capeval_server.core.errors import CampaignError, NotFoundError
 
 __all__ = [
     "change_state",
+    "describe_missing",
     "get_managed_campaign",
+    "get_recent_information",
     "items_of",
     "list_managed_campaigns",
     "quality_changes",
@@ -54,6 +57,12 @@ _TRANSITIONS: dict[str, tuple[str, ...]] = {
     _State.PAUSED: (_State.OPEN, _State.CLOSING, _State.CLOSED),
     _State.CLOSING: (_State.OPEN, _State.CLOSED),
     _State.CLOSED: (_State.OPEN,),
+}
+_STUDY_TEXTS = {
+    "run_by": "who runs the study (run_by)",
+    "contact": "the contact (contact)",
+    "license": "the license of the answers (license)",
+    "pay_terms": "the pay (pay_terms or pay_per_answer)",
 }
 # Number of items that a change of all items locks at once.
 _ITEMS_AT_ONCE = 5000
@@ -83,6 +92,12 @@ def get_managed_campaign(user: User, slug: str) -> Campaign:
     return found
 
 
+def get_recent_information(user: User) -> dict[str, str]:
+    """Return the information about the study of a user's newest campaign that has it, by setting."""
+    newest = Campaign.objects.filter(organizers=user, settings__run_by__gt="").order_by("-pk").first()
+    return {name: newest.settings[name] for name in STUDY_SETTINGS} if newest else {}
+
+
 def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
     """Change the state of a campaign: pilot, open, pause or close it.
 
@@ -96,7 +111,8 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         reason: Reason for the change, required to reopen a closed campaign.
 
     Raises:
-        CampaignError: The transition is not possible, or the required reason is missing.
+        CampaignError: The transition is not possible, the required reason is missing, or the campaign lacks
+            information about the study that workers must read before they agree.
     """
     with held(campaign) as now:
         if state == now.state:
@@ -106,6 +122,9 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
             raise CampaignError(f"a campaign that is {now.state} can only become {ways} (got {state!r})")
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("'reason' is required to reopen a closed campaign")
+        opens = now.state in (_State.DRAFT, _State.PILOT) and state in (_State.PILOT, _State.OPEN)
+        if opens and (missing := describe_missing(now)):
+            raise CampaignError(missing)
         if now.state == _State.PILOT or state == _State.CLOSED:
             take_back(now, Assignment.objects.filter(item__campaign=now))
         now.state = state
@@ -113,6 +132,17 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         why = f": {reason.strip()}" if reason.strip() else ""
         record(user, now.challenge, f"changed the state of the campaign {now.slug} to {state}{why}")
     return now
+
+
+def describe_missing(campaign: Campaign) -> str:
+    """Return which information for workers a campaign needs to open; empty if it has all."""
+    missing = ", ".join(_STUDY_TEXTS[name] for name in list_missing(campaign.settings))
+    if not missing:
+        return ""
+    return (
+        f"the campaign {campaign.slug} cannot open without information for its workers: {missing}; add it to"
+        " the quality settings"
+    )
 
 
 def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign:

@@ -18,6 +18,7 @@ from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
 from capeval_server.annotation.core.languages import BUILT_IN, validate_language
 from capeval_server.annotation.core.option_texts import OptionGroup
+from capeval_server.annotation.core.study_information import validate_contact, validate_line
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _TRAINING = OptionGroup("Training")
 _REVIEWS = OptionGroup("Reviews", is_quality=True, applies_to=lambda task: task.reviewed)
 _REPLACEMENT = OptionGroup("Replacement of answers", is_quality=True)
 _ADMISSION = OptionGroup("Admission", is_quality=True)
+_STUDY = OptionGroup("Study information for workers", is_quality=True)
 _PAY = OptionGroup("Pay")
 _LANGUAGE = OptionGroup("Language")
 _GROUPS = (
@@ -52,6 +54,7 @@ _GROUPS = (
     _REVIEWS,
     _REPLACEMENT,
     _ADMISSION,
+    _STUDY,
     _PAY,
     _LANGUAGE,
 )
@@ -231,6 +234,27 @@ class CampaignOptions(BaseModel):
     )
     """Everybody with an account or a link, only people with an invite link, or only workers of the panel.
     People who already take part continue."""
+
+    run_by: Annotated[str, AfterValidator(validate_line)] = _STUDY.option(
+        "Who runs the study", "", "The study is run by {run_by}."
+    )
+    """Name of the people or the institution, for example Vision Lab, Example University. Required
+    before the campaign opens; the page with the consent text shows it."""
+    contact: Annotated[str, AfterValidator(validate_contact)] = _STUDY.option(
+        "Contact (email address or URL)", "", "The contact is {contact}."
+    )
+    """For questions and complaints of workers. Required before the campaign opens; the page with the consent
+    text shows it."""
+    license: Annotated[str, AfterValidator(validate_line)] = _STUDY.option(
+        "License of the answers", "", "Answers are published under {license}."
+    )
+    """Under which license answers are published, for example CC BY 4.0, or that they are not published.
+    Required before the campaign opens; the page with the consent text shows it."""
+    pay_terms: Annotated[str, AfterValidator(validate_line)] = _STUDY.option(
+        "Pay in words", "", "Workers read about their pay: “{pay_terms}”."
+    )
+    """How workers are paid, for example £12 per hour through Prolific; or that they are not paid. Required
+    before the campaign opens, unless there is a pay per answer; the page with the consent text shows both."""
 
     pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = _PAY.option(
         "Pay per answer (amount)", "", "Each answer is paid {pay_per_answer} {currency}."

@@ -34,6 +34,7 @@ def write_challenge(
         release: The release.
         folder: The folder, which is created if missing.
         subsets: The images of each subset, such as a domain; each split has those with some of its images.
+            By default, the images of each class of the campaign's items, if a split has several.
 
     Returns:
         The path of `challenge.toml`.
@@ -51,7 +52,7 @@ def write_challenge(
         "title": release.campaign.title,
         "fields": [{"name": name, "required": True} for name in DECLARED],
     }
-    splits = [_define_split(release, name, folder, subsets or {}) for name in names]
+    splits = [_define_split(release, name, folder, subsets) for name in names]
     public = {split["name"]: split["references"][0]["public"] for split in splits}
     definition: dict[str, Any] = {
         "challenge": {**about, **_copy_pages(release, folder)},
@@ -85,7 +86,7 @@ def _copy_pages(release: Release, folder: Path) -> dict[str, Any]:
 
 
 def _define_split(
-    release: Release, name: str, folder: Path, subsets: Mapping[str, Collection[ImageId]]
+    release: Release, name: str, folder: Path, subsets: Mapping[str, Collection[ImageId]] | None
 ) -> dict[str, Any]:
     def copied(path: Path) -> str:
         (folder / path.name).write_bytes(path.read_bytes())
@@ -109,7 +110,8 @@ def _define_split(
         found.append({**references, **about})
     images = folder_of(release) / "public" / f"image_info_{name}.json"
     optional = {"images": copied(images)} if load_file_names(images) else {}
-    if within := _select_images(subsets, set(few)):
+    chosen = _list_classes(images) if subsets is None else subsets
+    if within := _select_images(chosen, set(few)):
         optional["subsets"] = f"subsets_{name}.json"
         write_json(within, folder / optional["subsets"])
     return {
@@ -119,6 +121,15 @@ def _define_split(
         "references": found,
         "sort_by": "CIDEr-D",
     }
+
+
+def _list_classes(path: Path) -> dict[str, list[ImageId]]:
+    """Return the images of each class in a file of a release; empty if all have the same class."""
+    found: dict[str, list[ImageId]] = {}
+    for image in read_json(path)["images"]:
+        if image.get("category"):
+            found.setdefault(image["category"], []).append(image["id"])
+    return found if len(found) > 1 else {}
 
 
 def _select_images(

@@ -53,11 +53,18 @@ class Signature(BaseModel):
         return keys
 
 
+def _make_name_optional(schema: dict[str, Any]) -> None:
+    """Change the JSON schema of a panel: its name has a default if the panel is Mechanical Turk."""
+    schema["required"].remove("name")
+    schema["properties"]["name"]["description"] = "Required without `external_question`; else “mturk”."
+
+
 class PanelSettings(BaseModel):
     """Settings of a panel: parameters of its links, and end codes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, json_schema_extra=_make_name_optional)
 
+    # With `external_question`, the default is "mturk".
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$")]
     # Names of the query parameters with the ids.
     participant: _Parameter = "PROLIFIC_PID"

@@ -60,6 +60,7 @@ urlpatterns = [
     _create_route("workers/<slug:pseudonym>/block/", workers.block, "block"),
     _create_route("workers/<slug:pseudonym>/lift/", workers.lift, "lift"),
     _create_route("workers/<slug:pseudonym>/resume/", workers.resume, "resume"),
+    _create_route("workers/<slug:pseudonym>/reviews/", workers.request_reviews, "request_reviews"),
     _create_route("workers/<slug:pseudonym>/revoke/", workers.revoke, "revoke"),
     _create_route("payments.csv", workers.payments, "payments"),
     _create_route("bonuses.csv", recruiting.bonuses, "bonuses"),

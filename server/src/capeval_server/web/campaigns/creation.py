@@ -27,7 +27,7 @@ from capeval_server.annotation.campaigns.creation_drafts import (
     read_draft,
     read_uploads,
 )
-from capeval_server.annotation.campaigns.lifecycle import list_managed_campaigns
+from capeval_server.annotation.campaigns.lifecycle import get_recent_information, list_managed_campaigns
 from capeval_server.annotation.campaigns.progress import with_counts
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS
@@ -128,6 +128,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "challenge": challenge.slug if challenge else "",
         "quiz": text if text in quizzes() else "",
         **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
+        **get_recent_information(user),
         **draft.values,
     }
     form = NewCampaignForm(user, task, *sent, initial=begins, kept=uploads, draft=draft)

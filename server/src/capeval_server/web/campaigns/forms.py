@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from capeval_server.annotation.campaigns.columns import is_by_image
 from capeval_server.annotation.campaigns.creation_drafts import NewCampaign, Uploads
 from capeval_server.annotation.campaigns.item_tables import ENDINGS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
 from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_signals
 from capeval_server.annotation.review.worker_signals import SIGNALS
@@ -23,6 +23,7 @@ from capeval_server.annotation.text_rules.rules import LEVELS, RULES
 from capeval_server.annotation.workers.enrollment import MOST_INVITES
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
+from capeval_server.web.option_fields import OptionsForm
 
 __all__ = [
     "AnswerFilterForm",
@@ -38,38 +39,6 @@ __all__ = [
     "UseForm",
     "show_new_problem",
 ]
-
-_NUMBER_FIELDS = {"integer": forms.IntegerField, "number": forms.FloatField}
-
-
-def _create_option_field(about: Mapping[str, Any]) -> forms.Field:
-    """Return the form field of an option from `CampaignOptions.described`."""
-    texts = {"label": about["title"], "help_text": about["description"]}
-    if "enum" in about:
-        choices = [(value, value.capitalize()) for value in about["enum"]]
-        return forms.ChoiceField(choices=choices, **texts)
-    if about["type"] in _NUMBER_FIELDS:
-        least = about.get("minimum", about.get("exclusiveMinimum"))
-        return _NUMBER_FIELDS[about["type"]](min_value=least, max_value=about["maximum"], **texts)
-    kind = forms.BooleanField if about["type"] == "boolean" else forms.CharField
-    return kind(required=False, **texts)
-
-
-class _OptionsForm(forms.Form):
-    """Form with a field for each of some options, in a fieldset for each group."""
-
-    def __init__(self, described: Mapping[str, Mapping[str, Any]], *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.fields |= {name: _create_option_field(about) for name, about in described.items()}
-        self._group_of = {name: about["group"] for name, about in described.items()}
-
-    @property
-    def groups(self) -> dict[str, list[forms.BoundField]]:
-        """The fields of each group."""
-        found: dict[str, list[forms.BoundField]] = {}
-        for name, group in self._group_of.items():
-            found.setdefault(group, []).append(self[name])
-        return found
 
 
 class _UploadsForm(forms.Form):
@@ -119,7 +88,7 @@ class ReplaceFilesForm(_UploadsForm):
             del self.fields["pictures"]
 
 
-class NewCampaignForm(_UploadsForm, _OptionsForm):
+class NewCampaignForm(_UploadsForm, OptionsForm):
     """Form that creates a campaign of a task type."""
 
     title = forms.CharField(max_length=200)
@@ -178,7 +147,8 @@ class NewCampaignForm(_UploadsForm, _OptionsForm):
         for name in self._group_of:
             self.fields[name].initial = getattr(defaults, name)
         # Shown with the fields that every campaign needs.
-        del self._group_of["answers"]
+        for name in ("answers", *STUDY_SETTINGS):
+            del self._group_of[name]
         if task.written:
             cast(forms.ChoiceField, self.fields["quiz"]).choices = [
                 ("", "None"),
@@ -211,6 +181,12 @@ class NewCampaignForm(_UploadsForm, _OptionsForm):
         """The fields that every campaign needs. The others usually keep their defaults."""
         names = ("title", "items", "pictures", "answers", "challenge")
         return [self[name] for name in names if name in self.fields]
+
+    @property
+    def study(self) -> dict[str, list[forms.BoundField]]:
+        """The information about the study, which every campaign needs to open, below its heading."""
+        group = CampaignOptions.described()[STUDY_SETTINGS[0]]["group"]
+        return {group: [self[name] for name in STUDY_SETTINGS]}
 
     @property
     def texts(self) -> list[forms.BoundField]:
@@ -287,14 +263,14 @@ def show_new_problem(form: NewCampaignForm, text: str, table: str = "") -> None:
             form.add_error(field if field in form.fields else None, message if field in form.fields else part)
 
 
-class AnswersForm(_OptionsForm):
+class AnswersForm(OptionsForm):
     """Form that changes the number of answers per item."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__({"answers": CampaignOptions.described()["answers"]}, *arguments, **options)
 
 
-class QualityForm(_OptionsForm):
+class QualityForm(OptionsForm):
     """Form that changes the quality settings of a campaign."""
 
     def __init__(self, task: TaskType, *arguments: Any, **options: Any) -> None:

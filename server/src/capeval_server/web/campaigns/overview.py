@@ -61,6 +61,7 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
     is_finished = progress.items > 0 and progress.finished == progress.items and not progress.to_review
     context = {
         "progress": progress,
+        "obstacle": lifecycle.describe_missing(campaign) if campaign.state == Campaign.State.DRAFT else "",
         "to_freeze": is_finished and not campaign.releases.exists(),
         "pace": pace,
         "forecast": pace_in_words(pace, is_open=campaign.state == Campaign.State.OPEN),

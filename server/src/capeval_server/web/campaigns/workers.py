@@ -16,6 +16,7 @@ from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.responses.content_warnings import count_warned_images
 from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.review_requests import request_worker_reviews
 from capeval_server.annotation.review.worker_summaries import summarize_workers
 from capeval_server.annotation.workers import enrollment, training
 from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
@@ -26,7 +27,7 @@ from capeval_server.web.campaigns.forms import InviteForm, ReasonForm
 from capeval_server.web.campaigns.presenters import format_count
 from capeval_server.web.hosting.common import add_success_message, errors_in_form, form_status
 
-__all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
+__all__ = ["block", "invite", "lift", "payments", "request_reviews", "resume", "revoke", "worker", "workers"]
 
 
 @for_managers
@@ -159,6 +160,21 @@ def _act_with_reason(
             add_success_message(request, said)
             return redirect("campaign_worker", campaign.slug, pseudonym)
     return _show_worker(request, campaign, participation, form)
+
+
+@for_managers
+@require_POST
+def request_reviews(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Send the answers of a worker to review."""
+    participation = worker_of(campaign, pseudonym)
+    try:
+        number = request_worker_reviews(get_user(request), participation)
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+        return redirect("campaign_worker", campaign.slug, pseudonym)
+    add_success_message(request, f"Sent {format_count(number, 'answer')} to review.")
+    place = reverse("campaign_reviews", args=(campaign.slug,))
+    return redirect(f"{place}?state=waiting&worker={pseudonym}")
 
 
 @for_managers

@@ -20,6 +20,7 @@ from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns import leaderboard_judging as judging
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.judging_forecast import forecast_judging
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services import drafts
@@ -37,7 +38,7 @@ _DRAFT_KIND, _PICTURES_KIND, _CHOICES = "judging", "judging-pictures", "choices.
 # Fields of the form that are stored until the campaigns are created.
 _CHOSEN = (
     *("references", "submissions", "kinds", "name", "title", "images", "answers", "check_every"),
-    *("hourly", "fee", "kept"),
+    *("hourly", "fee", "kept", *STUDY_SETTINGS),
 )
 
 
@@ -133,6 +134,7 @@ def _build_request(challenge: Challenge, choices: dict[str, Any]) -> judging.Jud
         images=choices["images"],
         answers=choices["answers"],
         check_every=choices["check_every"],
+        options={name: choices[name] for name in STUDY_SETTINGS},
     )
 
 

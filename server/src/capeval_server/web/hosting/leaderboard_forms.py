@@ -15,7 +15,8 @@ from capeval_server.annotation.campaigns.leaderboard_judging import (
     find_free_name,
     find_taken_names,
 )
-from capeval_server.annotation.core.options import MOST_ANSWERS
+from capeval_server.annotation.core.options import MOST_ANSWERS, CampaignOptions
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.annotation.releases.human_columns import list_questions
 from capeval_server.annotation.task_types import task_named
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
@@ -24,6 +25,7 @@ from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.method_names import name_method
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.hosting.settings_forms import list_choices
+from capeval_server.web.option_fields import create_option_field
 
 __all__ = ["CampaignsForm", "ColumnsForm", "JudgingForm"]
 
@@ -167,6 +169,8 @@ class JudgingForm(forms.Form):
         **options: Any,
     ) -> None:
         super().__init__(*arguments, **options)
+        described = CampaignOptions.described()
+        self.fields |= {name: create_option_field(described[name]) for name in STUDY_SETTINGS}
         choices = {
             "submissions": [
                 (str(one.pk), f"{one.entrant} ({name_method(one, phase.challenge)})") for one in submissions

@@ -92,6 +92,6 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @require_POST
 def remove_webhook(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Remove a webhook."""
-    webhooks.remove(get_user(request), get_object_or_404(challenge.webhooks, pk=pk))
+    webhooks.remove(get_user(request), get_object_or_404(challenge.webhooks, pk=pk), challenge)
     add_success_message(request, "Removed the webhook.")
     return redirect("organizer_notices", challenge.slug)

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from capeval.errors import CapevalError
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.responses import content_warnings
 from capeval_server.annotation.task_types import task_named
@@ -186,6 +187,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "title": title,
         "instructions": to_html(rest),
         "consent": to_html(texts.consent),
+        "study": get_options(participation.campaign),
         "images": task_named(participation.campaign.kind).needs_image,
         "avoids": participation.avoids_warnings,
         "again": participation.consented_to_id is not None,

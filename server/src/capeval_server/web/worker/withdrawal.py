@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
+from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Participation
 from capeval_server.annotation.review import withdrawal
 from capeval_server.annotation.task_types import task_named
@@ -46,6 +47,7 @@ def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
         "texts": texts,
         "images": texts is not None and task_named(campaign.kind).needs_image,
         "consent": to_html(texts.consent) if texts else "",
+        "study": get_options(campaign),
         "effect": withdrawal.effect_of_withdrawing(participation),
     }
     return render(request, "web/worker/leave.html", shown)
