@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
 from pydantic import RootModel
@@ -18,12 +18,15 @@ from capeval_server.challenges.selectors.public_data import (
     build_annotations,
     compute_annotations_key,
     describe_submissions,
+    get_image_archive,
     get_public_references,
     get_public_subsets,
     name_annotations,
+    name_image_archive,
     name_subsets,
 )
 from capeval_server.http.conditional_get import respond_conditionally
+from capeval_server.http.range_requests import send_range
 from capeval_server.leaderboards.render_cache import get_or_render_by_key
 
 __all__ = ["router"]
@@ -105,6 +108,15 @@ def show_subsets(request: HttpRequest, slug: Slug, split: Slug) -> Any:
     sent = HttpResponse(to_json_bytes(subsets), content_type="application/json")
     sent["Content-Disposition"] = f'attachment; filename="{name_subsets(found)}"'
     return sent
+
+
+@router.get("/challenges/{slug}/splits/{split}/images.zip", response={404: schemas.Problem})
+def download_images(request: HttpRequest, slug: Slug, split: Slug) -> HttpResponseBase:
+    """Return the image files of a split as a zip. Splits without image files are not found."""
+    archive = get_image_archive(slug, split)
+    name = name_image_archive(archive.split)
+    etag = f'"{archive.sha256}"'
+    return send_range(request, archive.file.open("rb"), name, size=archive.size, etag=etag)
 
 
 @router.get(

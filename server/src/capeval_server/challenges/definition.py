@@ -243,6 +243,8 @@ class SplitDefinition(_Part):
     subsets: str | None = None
     # Image metadata, in the format of COCO's image_info files.
     images: str | None = None
+    # A zip of the image files, for participants.
+    image_archive: str | None = None
     # Names that captions must mention, in the format of `capeval baselines constraints --output`.
     constraints: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""

@@ -26,6 +26,7 @@ __all__ = [
     "MOST_MEMBERS",
     "MOST_PER_DAY",
     "Challenge",
+    "ImageArchive",
     "ImageList",
     "Phase",
     "Picture",
@@ -202,6 +203,17 @@ class ImageList(models.Model):
     # Output of `image_info` of capeval.formats, compressed: the list of COCO's test images has 9 MB.
     content = models.BinaryField()
     sha256 = models.CharField(max_length=64)
+
+
+class ImageArchive(models.Model):
+    """Zip of the image files of a split, for participants."""
+
+    split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="image_archive")
+    file = models.FileField(upload_to="image_archives", max_length=300)
+    sha256 = models.CharField(max_length=64)
+    # Size of the zip in bytes, and its number of images.
+    size = models.PositiveBigIntegerField()
+    number = models.PositiveIntegerField()
 
 
 class SplitConstraints(models.Model):

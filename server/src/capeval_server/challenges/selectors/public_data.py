@@ -13,7 +13,7 @@ import capeval
 from capeval.formats.caption_files import coco_annotations
 from capeval.formats.images import image_info
 from capeval.formats.io.json import to_json_bytes
-from capeval_server.challenges.models import Challenge, ReferenceSet, Split
+from capeval_server.challenges.models import Challenge, ImageArchive, ReferenceSet, Split
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import NotFoundError
 
@@ -21,11 +21,13 @@ __all__ = [
     "build_annotations",
     "compute_annotations_key",
     "describe_submissions",
+    "get_image_archive",
     "get_public_references",
     "get_public_subsets",
     "list_public_references",
     "list_public_subsets",
     "name_annotations",
+    "name_image_archive",
     "name_subsets",
 ]
 
@@ -66,6 +68,24 @@ def get_public_subsets(slug: str, split: str) -> tuple[Split, dict[str, list[int
     if found is None or not subsets:
         raise NotFoundError
     return found, subsets
+
+
+def get_image_archive(slug: str, split: str) -> ImageArchive:
+    """Return the zip of a split's image files.
+
+    Raises:
+        NotFoundError: There is no such split, or it has no zip.
+    """
+    found = ImageArchive.objects.filter(split__challenge__slug=slug, split__name=split)
+    archive = found.select_related("split").first()
+    if archive is None:
+        raise NotFoundError
+    return archive
+
+
+def name_image_archive(split: Split) -> str:
+    """Return the file name of the zip of a split's image files."""
+    return f"images_{split.name}.zip"
 
 
 def name_subsets(split: Split) -> str:

@@ -38,7 +38,7 @@ from capeval_server.challenges.models import (
     Subset,
 )
 from capeval_server.challenges.reported_scores import ReportedRow, read_reported
-from capeval_server.challenges.services import constraints, image_lists
+from capeval_server.challenges.services import constraints, image_archives, image_lists
 from capeval_server.challenges.services.links import create_link
 from capeval_server.challenges.services.locks import lock_references, upsert
 from capeval_server.core.errors import ChallengeError, UploadError
@@ -75,6 +75,7 @@ class SplitFiles:
     Attributes:
         image_ids: The images of the split.
         images: Their metadata, in their order; None if no file describes them.
+        image_archive: The zip of the image files; None if there is none in the files.
         constraints: The names that captions of each image must mention; None if no file lists them.
         references: The content of each references file, by the name of the references.
         parts: The images of references that cover only a part of the split, by the name of the references.
@@ -85,6 +86,7 @@ class SplitFiles:
 
     image_ids: list[int] | list[str]
     images: list[ImageInfo] | None
+    image_archive: bytes | None
     constraints: dict[ImageId, ImageConstraints] | None
     references: dict[str, bytes]
     parts: dict[str, list[ImageId]]
@@ -178,9 +180,11 @@ def _read(
                 f"{split.subsets or 'subsets'}: subset {subset!r} must contain only images of split"
                 f" {split.name!r} (got {named!r})"
             )
+    images = _read_images(read, split, ids)
     return SplitFiles(
         image_ids=ids,  # type: ignore[arg-type]
-        images=_read_images(read, split, ids),
+        images=images,
+        image_archive=_read_image_archive(read, split, old, images),
         constraints=_read_constraints(read, split, ids),
         references=references,
         parts=parts,
@@ -234,6 +238,7 @@ def _check_kept(
             for name, given, there in (
                 ("subsets", split.subsets, old.subsets.exists()),
                 ("images", split.images, hasattr(old, "image_list")),
+                ("image_archive", split.image_archive, hasattr(old, "image_archive")),
                 ("constraints", split.constraints, hasattr(old, "constraints")),
             )
             if given is None and there
@@ -276,6 +281,21 @@ def _read_images(
     if problem:
         raise ChallengeError(f"{name}: {problem}")
     return [found[image] for image in ids]
+
+
+def _read_image_archive(
+    read: Read, split: definition.SplitDefinition, old: Split | None, images: Sequence[ImageInfo] | None
+) -> bytes | None:
+    """Return the zip of a split's image files, or None if not given."""
+    if split.image_archive is None:
+        return None
+    name, data = read(split.image_archive)
+    if images is None and old is not None:
+        images = image_lists.get_images(old)
+    image_archives.check_image_archive(
+        name, data, [image.file_name for image in images or () if image.file_name]
+    )
+    return data
 
 
 def _read_constraints(
@@ -473,6 +493,10 @@ def _import_split(
     split = upsert(Split.objects, values, challenge=challenge, name=wanted.name)
     if files.images is not None or f"{place}.images" in deleted:
         image_lists.store_images(split, files.images or ())
+    if files.image_archive is not None:
+        image_archives.store_image_archive(split, files.image_archive, stored)
+    elif f"{place}.image_archive" in deleted:
+        image_archives.delete_image_archive(split)
     if files.constraints is not None or f"{place}.constraints" in deleted:
         constraints.store_constraints(split, files.constraints or {})
     split.subsets.exclude(name__in=files.subsets).delete()

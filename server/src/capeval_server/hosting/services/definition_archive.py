@@ -25,6 +25,9 @@ def list_definition_files(challenge: Challenge) -> Iterator[tuple[str, bytes]]:
         split = challenge.splits.get(name=about["name"])
         if "images" in about:
             yield about["images"], as_image_info(split)
+        if "image_archive" in about:
+            with split.image_archive.file.open("rb") as file:
+                yield about["image_archive"], file.read()
         if "constraints" in about:
             yield about["constraints"], zlib.decompress(bytes(split.constraints.content))
         if "subsets" in about:

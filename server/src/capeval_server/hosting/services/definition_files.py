@@ -320,6 +320,12 @@ def _check_entries(wanted: ChallengeDefinition, entries: Mapping[str, bytes]) ->
     reported = {
         found.file for split in wanted.splits for entry in split.references for found in entry.reported
     }
+    for split in wanted.splits:
+        if split.image_archive is not None:
+            raise ChallengeError(
+                f"{_DEFINITION}: image_archive of split {split.name!r} can't be uploaded: leave it"
+                " out here, and import it with capeval server import"
+            )
     for name in sorted(name for name in named | reported if name is not None):
         if name not in entries:
             raise ChallengeError(f"{_DEFINITION}: the zip must contain the file {name!r}")

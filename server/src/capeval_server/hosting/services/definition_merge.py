@@ -16,13 +16,13 @@ from capeval_server.core.errors import ChallengeError
 __all__ = ["Merge"]
 
 # Keys whose values are file names.
-_FILES = ("file", "human", "subsets", "images", "constraints")
+_FILES = ("file", "human", "subsets", "images", "image_archive", "constraints")
 # Keys whose values are lists of named entries.
 _NAMED = ("splits", "phases", "references", "reported", "fields", "pages")
 _DELETABLE = re.compile(
     r"challenge\.((fields|pages)\.[^.]+|data_released|email_domains|team_size)"
     r"|phases\.[^.]+\.(quota_per_month|quota_per_window|quota_window_days)"
-    r"|splits\.[^.]+\.(images|constraints|subsets\..+|references\.[^.]+\.(human|reported\.[^.]+))"
+    r"|splits\.[^.]+\.(images|image_archive|constraints|subsets\..+|references\.[^.]+\.(human|reported\.[^.]+))"
 )
 
 
@@ -69,7 +69,7 @@ class Merge:
         if not _DELETABLE.fullmatch(place):
             raise ChallengeError(
                 f"delete: {place!r} can't be deleted; possible are fields, pages, subsets, images,"
-                " constraints, human captions and reported scores, such as"
+                " image_archive, constraints, human captions and reported scores, such as"
                 " splits.val.references.c5.reported.coco-2015"
             )
         parts = place.split(".")

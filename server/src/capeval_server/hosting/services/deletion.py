@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from capeval_server.audit.models import Action, Export, record
-from capeval_server.challenges.models import Challenge, ReferenceVersion
+from capeval_server.challenges.models import Challenge, ImageArchive, ReferenceVersion
 from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.jobs import DOWNLOADED, REQUESTED
@@ -121,5 +121,7 @@ def _list_stored(challenge: Challenge) -> list[str]:
     versions = ReferenceVersion.objects.filter(reference_set__split__challenge=challenge)
     found = [*files.values_list("file", flat=True), *versions.values_list("file", flat=True)]
     found += challenge.pictures.values_list("file", flat=True)
+    archives = ImageArchive.objects.filter(split__challenge=challenge)
+    found += archives.values_list("file", flat=True)
     found += [export.file for export in Export.objects.filter(challenge=challenge)]
     return [str(name) for name in found]

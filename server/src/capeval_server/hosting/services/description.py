@@ -111,6 +111,8 @@ def _describe_split(split: Split, human: set[int | None]) -> dict[str, Any]:
         found["columns"] = split.columns
     if hasattr(split, "image_list"):
         found["images"] = f"images_{split.name}.json"
+    if hasattr(split, "image_archive"):
+        found["image_archive"] = f"images_{split.name}.zip"
     if hasattr(split, "constraints"):
         found["constraints"] = f"constraints_{split.name}.json"
     if split.subsets.all():
@@ -203,6 +205,9 @@ def state_of(challenge: Challenge) -> dict[str, str]:
         place = f"splits.{split.name}"
         listed = f", listed (sha256 {split.image_list.sha256[:12]})" if hasattr(split, "image_list") else ""
         found[f"{place}.images"] = f"{len(split.image_ids):,} ({fingerprint(split.image_ids)[:12]}){listed}"
+        if hasattr(split, "image_archive"):
+            archive = split.image_archive
+            found[f"{place}.image_archive"] = f"{archive.number:,} images (sha256 {archive.sha256[:12]})"
         if hasattr(split, "constraints"):
             found[f"{place}.constraints"] = f"sha256 {split.constraints.sha256[:12]}"
         for subset in split.subsets.all():

@@ -34,7 +34,7 @@ FORMAT = 1
 _README = """\
 Export of the challenge {slug} at {time}, written by capeval {version} (format {format}).
 
-challenge.toml            definition; files of references and human captions are not included
+challenge.toml            definition; files of references, human captions and images are not included
 references.csv, .json     versions of each reference set: number, date and SHA-256
 reported.csv, .json       scores reported elsewhere, which are in no other file
 teams.csv, .json          teams: members, owner, users waiting for approval, extra quota
@@ -87,7 +87,7 @@ def export(challenge: Challenge, target: IO[bytes], *, complete: bool = False) -
     Args:
         challenge: The challenge.
         target: A file to write to.
-        complete: Whether to include private references and human captions.
+        complete: Whether to include private references, human captions and image files.
 
     Raises:
         OSError: A file can't be read or written.

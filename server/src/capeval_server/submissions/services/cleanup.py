@@ -13,7 +13,7 @@ from django.contrib.sessions.models import Session
 from django.core.files.storage import default_storage
 
 from capeval_server.accounts.services.reservations import expire
-from capeval_server.challenges.models import Picture, ReferenceVersion
+from capeval_server.challenges.models import ImageArchive, Picture, ReferenceVersion
 from capeval_server.jobs import leases
 from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import SubmissionFile
@@ -52,8 +52,9 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
+    named |= {str(name) for name in ImageArchive.objects.values_list("file", flat=True)}
     deleted = delete_scratch()
-    for kind in ("drafts", "pictures", "references", "submissions"):
+    for kind in ("drafts", "image_archives", "pictures", "references", "submissions"):
         for name in _list_stored(kind):
             renew()
             if name not in named and _is_old(name, now):

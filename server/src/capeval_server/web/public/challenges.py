@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
+from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError
 from capeval_server.http.link_keys import remember_key
@@ -115,7 +116,11 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
 def data(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the splits of a challenge: their images and references."""
     found = get_object_or_404(Challenge, slug=slug)
-    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
+    splits = (
+        found.splits.select_related("image_archive")
+        .prefetch_related("reference_sets", "subsets")
+        .order_by("pk")
+    )
     context = {
         "challenge": found,
         "text": to_html(found.data, about.pictures_of(found)),
@@ -138,10 +143,14 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _describe_split(split: Split) -> dict[str, Any]:
+    archive = getattr(split, "image_archive", None)
+    images = get_images(split) if archive is not None else ()
     return {
         "images": len(split.image_ids),
         "example": presenters.example_results(split),
         "file": presenters.example_name(split),
+        "archive": archive,
+        "licenses": sorted({image.license for image in images if image.license}),
         "subsets": {name: len(images) for name, images in split.get_subset_images().items()},
         "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
     }

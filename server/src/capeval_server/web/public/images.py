@@ -16,7 +16,15 @@ from django.urls import reverse
 
 from capeval.formats.io.json import to_json_bytes
 from capeval_server.challenges.link_validation import safe_link
-from capeval_server.challenges.models import Challenge, ImageList, Phase, ReferenceSet, Split, Subset
+from capeval_server.challenges.models import (
+    Challenge,
+    ImageArchive,
+    ImageList,
+    Phase,
+    ReferenceSet,
+    Split,
+    Subset,
+)
 from capeval_server.challenges.selectors.public_data import (
     build_annotations,
     compute_annotations_key,
@@ -24,6 +32,7 @@ from capeval_server.challenges.selectors.public_data import (
     list_public_references,
     list_public_subsets,
     name_annotations,
+    name_image_archive,
     name_subsets,
 )
 from capeval_server.challenges.services.image_lists import as_image_info, get_images
@@ -121,11 +130,12 @@ def _compute_kit_key(challenge: int) -> str:
     images = (
         ImageList.objects.filter(split__challenge=challenge).order_by("pk").values_list("split", "sha256")
     )
+    archives = ImageArchive.objects.filter(split__challenge=challenge).order_by("pk").values_list()
     subsets = Subset.objects.filter(split__challenge=challenge).order_by("pk").values_list()
     sets = ReferenceSet.objects.filter(split__challenge=challenge).order_by("pk").values_list("pk", "public")
     public = ReferenceSet.objects.filter(split__challenge=challenge, public=True, version__gte=1)
     references = compute_annotations_key(public.select_related("split__image_list").order_by("pk"))
-    content = (rows, list(images), list(subsets), list(sets), references)
+    content = (rows, list(images), list(archives), list(subsets), list(sets), references)
     return hashlib.sha256(repr(content).encode()).hexdigest()
 
 
@@ -147,6 +157,7 @@ def _build_kit(pk: int, server: str) -> bytes:
                     "images": _file_name(split),
                     "example": _name_example(split, splits),
                     "references": [name_annotations(entry) for entry in list_public_references(split)],
+                    "archive": name_image_archive(split) if hasattr(split, "image_archive") else "",
                     "subsets": name_subsets(split) if list_public_subsets(split) else "",
                 }
                 for split in splits
