@@ -147,7 +147,7 @@ def test_the_citation_needs_no_results(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("score", "--cite"), "--cite requires --benchmark NAME"),
+        (("score", "--cite"), "--cite requires -t, --benchmark NAME"),
         (
             ("score", "-t", "coco-karpathy", "a.json"),
             "did you mean 'coco-karpathy-test' or 'coco-karpathy-val'",

@@ -327,7 +327,7 @@ def test_every_operation_that_takes_files_accepts_uploads() -> None:
                 accepting |= {operation.view_func.__name__} if accepts else set()
     assert accepting == {
         *("submit", "add_picture", "import_reported_scores", "create"),
-        *("judge", "freeze", "add", "add_known", "reconcile", "replace"),
+        *("judge", "freeze", "add", "add_known", "copy", "reconcile", "replace"),
     }
     operations = [found for found in api.urls[0] if isinstance(found, URLPattern)]
     marked = {found.name for found in operations if hasattr(found.callback, "accepts_uploads")}
