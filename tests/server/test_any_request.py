@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.processes import Server
+from tests.waiting import PATIENCE
 
 EXAMPLES = 8
 
@@ -16,10 +17,14 @@ EXAMPLES = 8
 def _found(server: Server, folder: Path, settings: str, *arguments: str) -> str:
     """Run Schemathesis on all operations of the API's OpenAPI document and return its output."""
     (folder / "schemathesis.toml").write_text(settings)
+    # Schemathesis waits at most 10 s for the document. Its first request takes longest.
+    document = f"{server.address}/openapi.json"
+    assert server.client.get(document).is_success
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "schemathesis.cli", "run", f"{server.address}/openapi.json"),
+            *(sys.executable, "-m", "schemathesis.cli", "run", document),
             *("--checks", "not_a_server_error", "--max-examples", str(EXAMPLES), "--seed", "1"),
+            *("--request-timeout", str(PATIENCE)),
             *("--no-color", "--generation-database", "none", *arguments),
         ],
         capture_output=True,
