@@ -182,7 +182,7 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     participant.press("Take part", "link")
     participant.page.get_by_label("I have read and accept the rules.").check()
     participant.press("Join")
-    participant.go(f"/{slug}/test/submit/")
+    participant.go(f"/{slug}/validation/submit/")
     results = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     participant.choose_file("File", "captions_val_mine_results.json", json.dumps(results).encode())
     participant.write("Method", "Copies")
