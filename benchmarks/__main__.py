@@ -241,7 +241,7 @@ def spice_long(folder: Path, java_longest: int) -> str:
 def _time_long_captions(folder: Path, calls: list[list[str]], threads: int) -> dict[str, Any]:
     """Time calls, each with a list of texts that are parsed separately.
 
-    glibc returns no freed memory to the system, which Java does not do either.
+    The memory of earlier calls is kept, as Java keeps it.
     """
     source = folder / "texts.jsonl"
     java.write_lines(source, calls)

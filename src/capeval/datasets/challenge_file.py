@@ -18,7 +18,7 @@ __all__ = [
     "define_phases",
     "format_challenge",
     "make_slug",
-    "name_sets",
+    "name_larger_set",
     "quote_toml",
 ]
 
@@ -96,10 +96,10 @@ def define_phases(public: Mapping[str, bool], opens: datetime, closes: datetime)
     return phases
 
 
-def name_sets(few: References, many: References) -> tuple[str, str]:
-    """Return the different names of the two sets of references of a split, such as c5 and c40."""
-    own, larger = name_references(few), name_references(many)
-    return own, larger if larger != own else "many"
+def name_larger_set(few: References, many: References) -> str:
+    """Return the name of the larger set of references of a split, such as c40. The names of both differ."""
+    name = name_references(many)
+    return name if name != name_references(few) else "many"
 
 
 def _format_texts() -> list[str]:
@@ -128,7 +128,7 @@ def _format_split(name: str, split: BuiltSplit, *, with_images: bool) -> list[st
     if split.many is not None:
         # The server requires a second set of the same images to be declared as complete.
         partial = ", partial = true" if len(split.many) < len(split.references) else ""
-        _, label = name_sets(split.references, split.many)
+        label = name_larger_set(split.references, split.many)
         file = f"{part}/captions_{name}_many.json"
         sets.append(
             f'{{ name = "{label}", file = "{file}", public = {public}{partial}{human.format("_many")} }}'

@@ -141,7 +141,7 @@ class Image(models.Model):
             models.UniqueConstraint(fields=["campaign", "digest"], name="image_digest_once"),
             models.UniqueConstraint(fields=["campaign", "name"], name="image_name_once"),
         ]
-        indexes = [models.Index(fields=["digest"], name="image_digest")]
+        indexes = [models.Index(fields=["digest"], name="image_of_all_campaigns")]
 
 
 class Item(models.Model):

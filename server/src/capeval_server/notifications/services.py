@@ -58,7 +58,7 @@ class CampaignAlert:
     Attributes:
         slug: Name of the campaign.
         title: Its title.
-        challenge: Its challenge, whose webhooks receive the event, as do its own; None without one.
+        challenge: Its challenge, if any. The webhooks of both receive the event.
         managers: The users who receive mail.
         condition: Condition, such as paused; empty if there is nothing to notify.
         text: Description of the condition.

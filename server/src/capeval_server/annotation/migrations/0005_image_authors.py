@@ -17,6 +17,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="image",
-            index=models.Index(fields=["digest"], name="image_digest"),
+            index=models.Index(fields=["digest"], name="image_of_all_campaigns"),
         ),
     ]

@@ -12,7 +12,7 @@ import tomli_w
 import capeval
 from capeval.data.captions import ImageId
 from capeval.datasets.building import name_references
-from capeval.datasets.challenge_file import DECLARED, PAGES_FOLDER, define_phases, name_sets
+from capeval.datasets.challenge_file import DECLARED, PAGES_FOLDER, define_phases, name_larger_set
 from capeval.datasets.challenge_pages import PAGES, define_pages
 from capeval.formats.images import load_file_names
 from capeval.formats.io.json import read_json, write_json
@@ -105,8 +105,7 @@ def _define_split(
     if (source.parent / f"captions_{name}_many.json").exists():
         path = find_file(release, name, many=True)
         many = capeval.load_references(path)
-        _, label = name_sets(few, many)
-        about = {"name": label, "file": copied(path), "partial": len(many) < len(few)}
+        about = {"name": name_larger_set(few, many), "file": copied(path), "partial": len(many) < len(few)}
         found.append({**references, **about})
     images = folder_of(release) / "public" / f"image_info_{name}.json"
     optional = {"images": copied(images)} if load_file_names(images) else {}

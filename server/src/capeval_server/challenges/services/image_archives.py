@@ -75,10 +75,10 @@ def check_image_archive(name: str, data: bytes, file_names: Collection[str] = ()
 
 def _find_problems(members: list[zipfile.ZipInfo], known: set[str]) -> dict[str, list[str]]:
     names = [member.filename for member in members]
-    images = [name for name in names if name.lower().endswith(_SUFFIXES)]
+    images = [name for name in names if _is_image(name)]
     counts = Counter(PurePosixPath(name).name for name in names)
     return {
-        "not .jpg, .jpeg, .png or .webp": [name for name in names if name not in set(images)],
+        "not .jpg, .jpeg, .png or .webp": [name for name in names if not _is_image(name)],
         "not in the zip itself or one folder": [name for name in names if not _is_flat(name)],
         "links": [member.filename for member in members if stat.S_ISLNK(member.external_attr >> 16)],
         "encrypted": [member.filename for member in members if member.flag_bits & _ENCRYPTED],
@@ -87,6 +87,10 @@ def _find_problems(members: list[zipfile.ZipInfo], known: set[str]) -> dict[str,
             name for name in images if known and not {name, PurePosixPath(name).name} & known
         ],
     }
+
+
+def _is_image(name: str) -> bool:
+    return name.lower().endswith(_SUFFIXES)
 
 
 def _is_flat(name: str) -> bool:

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 
 from capeval.formats.declared_fields import DeclaredField
 from capeval_server.challenges.models import LEAST_SUBSET, Challenge, Phase, ReferenceSet, Reported, Split
+from capeval_server.challenges.selectors.public_data import name_image_archive
 from capeval_server.submissions.models import Submission
 
 __all__ = [
@@ -112,7 +113,7 @@ def _describe_split(split: Split, human: set[int | None]) -> dict[str, Any]:
     if hasattr(split, "image_list"):
         found["images"] = f"images_{split.name}.json"
     if hasattr(split, "image_archive"):
-        found["image_archive"] = f"images_{split.name}.zip"
+        found["image_archive"] = name_image_archive(split)
     if hasattr(split, "constraints"):
         found["constraints"] = f"constraints_{split.name}.json"
     if split.subsets.all():

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
+from capeval_server.challenges.selectors.public_data import name_image_archive
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.challenges.services.links import has_key
 from capeval_server.core.errors import NotFoundError
@@ -150,6 +151,7 @@ def _describe_split(split: Split) -> dict[str, Any]:
         "example": presenters.example_results(split),
         "file": presenters.example_name(split),
         "archive": archive,
+        "archive_name": name_image_archive(split),
         "licenses": sorted({image.license for image in images if image.license}),
         "subsets": {name: len(images) for name, images in split.get_subset_images().items()},
         "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
