@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from capeval_server.commands.common import set_up
 from capeval_server.config import environment
 from tests.server.processes import PROJECT
 
@@ -302,3 +304,9 @@ def test_the_documented_defaults_are_those_of_the_settings() -> None:
     assert {name: documented_default(call) for name, call in calls.items()} == {
         name: DOCUMENTED[name] for name in calls
     }
+
+
+def test_a_second_set_up_keeps_the_log() -> None:
+    handlers = list(logging.getLogger().handlers)
+    set_up(database=False)
+    assert logging.getLogger().handlers == handlers

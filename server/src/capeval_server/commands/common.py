@@ -28,10 +28,13 @@ def set_up(*, database: bool = True) -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.config.settings")
     import django
+    from django.apps import apps
     from django.core.exceptions import ImproperlyConfigured
 
     try:
-        django.setup()
+        # Repeated, it would configure logging for the current standard error, which can be closed later.
+        if not apps.ready:
+            django.setup()
     except ImproperlyConfigured as error:
         raise OptionError(str(error)) from None
     if database:
