@@ -36,6 +36,13 @@ from tests.waiting import PATIENCE, wait_until
 IMAGES = 100
 DOMAINS = ("in-domain", "near-domain", "out-domain")
 FILES = ("references", "human")
+# The information about a study that campaigns need to open.
+STUDY = {
+    "Who runs the study": "Vision Lab",
+    "Contact": "lab@example.org",
+    "License of the answers": "CC BY 4.0",
+    "Pay in words": "Nobody is paid.",
+}
 
 
 def _shrink(folder: Path) -> dict[str, Captions]:
@@ -160,6 +167,8 @@ def _judge(page: Page, site: Site, browser: Browser, images: Sequence[int], ours
         {"name": "images.zip", "mimeType": "application/zip", "buffer": packed.getvalue()}
     )
     page.get_by_label("Name in URLs").fill("judged")
+    for label, text in STUDY.items():
+        page.get_by_label(label).fill(text)
     page.get_by_role("button", name="Show the forecast").click()
     page.get_by_role("button", name="Create the campaigns").click()
     page.get_by_role("button", name="Open the drafts").click()
