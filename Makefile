@@ -100,17 +100,18 @@ test-rust: ## Run the tests of the Rust crates
 
 # A crashed test process ends the run and its test is named. With restarts, the run could hang.
 PYTEST := pytest -n auto --max-worker-restart 0 --no-migrations
-GATE := $(PYTEST) --dist worksteal -m "not conformance and not system"
+# If COVERAGE is the path of a file, SlipCover writes the executed lines to it. Before Python 3.12, this slows the tests
+# down by a quarter (coverage.py by more than a half).
+RECORDER = python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE) -m
+RECORD = $(if $(COVERAGE),$(RECORDER) )
 test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
-	$(BIN)/$(GATE)
+	@mkdir -p build
+	$(BIN)/$(RECORD)$(PYTEST) --dist worksteal -m "not conformance and not system"
 
-# Before Python 3.12, SlipCover slows the tests down by a quarter and coverage.py by more than a half, so `test` records nothing.
-COVERAGE := build/coverage.json
-coverage: $(VENV)/.native ## Print the share of lines of each package that the gate's tests execute
-	@mkdir -p $(dir $(COVERAGE))
-	$(BIN)/python -m slipcover --source src,server/src,decoding/src --json --out $(COVERAGE) -m $(GATE)
-	@$(BIN)/python -m scripts.coverage_figure $(COVERAGE)
+coverage: ## Print the share of lines of each package that the gate's tests execute
+	@$(MAKE) --no-print-directory test-python COVERAGE=build/coverage.json
+	@$(BIN)/python -m scripts.coverage_figure build/coverage.json
 
 # Each process runs whole modules, so that the servers of a module start only once.
 test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model
@@ -123,6 +124,7 @@ PARALLEL := $(MAKE) --no-print-directory --jobs 2
 test-system: ## Run all system tests in an hour: servers, databases, browsers, Java, PyTorch, engines, goldens
 	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
 	@$(PARALLEL) test-processes test-others
+	@$(BIN)/python -m scripts.coverage_figure build/coverage.json
 
 test-others:
 	@$(MAKE) --no-print-directory --output-sync lint-project api-check test-training test-baselines test-distributed goldens

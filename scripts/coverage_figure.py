@@ -1,6 +1,7 @@
 """Print the share of lines of each distribution that the gate's tests execute.
 
-`make coverage` runs the tests with SlipCover, which writes the file, and then this script.
+With `COVERAGE=build/coverage.json`, `make test` runs the tests with SlipCover, which writes the file. `make test-system`
+and `make coverage` run this script.
 Lines that only child processes of the tests execute are not counted, so the shares are lower bounds.
 """
 
@@ -40,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("file", type=Path, help="SlipCover's JSON")
     path = parser.parse_args(arguments).file
     if not path.is_file():
-        sys.stdout.write(f"No coverage: {path} does not exist. Run `make coverage`.\n")
+        sys.stdout.write(f"No coverage: {path} does not exist. `make test COVERAGE={path}` writes it.\n")
         return
     shares = compute_shares(json.loads(path.read_text(encoding="utf-8")))
     sys.stdout.writelines(

@@ -1,4 +1,4 @@
-"""The share of lines that the gate's tests execute (`make coverage`)."""
+"""The share of lines that the gate's tests execute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_files_count_for_the_distribution_of_their_folder() -> None:
 def test_one_line_per_distribution(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "coverage.json"
     main([str(path)])
-    assert "Run `make coverage`" in capsys.readouterr().out
+    assert f"`make test COVERAGE={path}`" in capsys.readouterr().out
     path.write_text(json.dumps({"files": FILES}), encoding="utf-8")
     main([str(path)])
     printed = capsys.readouterr().out.splitlines()
