@@ -14,7 +14,14 @@ from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
-__all__ = ["People", "file_name", "get_reference_image_scores", "get_reference_scores", "write_results"]
+__all__ = [
+    "People",
+    "file_name",
+    "get_reference_image_scores",
+    "get_reference_scores",
+    "tokenize",
+    "write_results",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +47,7 @@ def get_reference_scores(
     references: Mapping[int, list[str]], results: Mapping[int, str], images: Iterable[int] = ()
 ) -> dict[str, float]:
     """Return pycocoevalcap's scores of some or all images, by the names that capeval uses."""
-    gts, res = _tokenize(references, results, list(images) or list(references))
+    gts, res = tokenize(references, results, list(images) or list(references))
     with contextlib.redirect_stdout(io.StringIO()):
         bleu, _ = Bleu(4).compute_score(gts, res)
     scores = {f"BLEU-{order}": score for order, score in enumerate(bleu, start=1)}
@@ -55,13 +62,14 @@ def get_reference_image_scores(
     references: Mapping[int, list[str]], results: Mapping[int, str]
 ) -> dict[int, float]:
     """Return pycocoevalcap's CIDEr-D of each image."""
-    gts, res = _tokenize(references, results, list(references))
+    gts, res = tokenize(references, results, list(references))
     return dict(zip(gts, map(float, Cider().compute_score(gts, res)[1]), strict=True))
 
 
-def _tokenize(
+def tokenize(
     references: Mapping[int, list[str]], results: Mapping[int, str], images: Iterable[int]
 ) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """Return the tokens of references and results by pycocoevalcap, joined by spaces."""
     tokenizer = PTBTokenizer()
     gts = tokenizer.tokenize({image: [{"caption": each} for each in references[image]] for image in images})
     res = tokenizer.tokenize({image: [{"caption": results[image]}] for image in images})
