@@ -270,7 +270,7 @@ def test_winners_by_count_and_by_models(tmp_path: Path) -> None:
             assert found == pytest.approx(probabilities.max(), abs=1e-3)
     assert [each.item for each in results.disputed] == ["3", "10", "21", "32"]
     shares = {name: row.value for name, row in numbers(results, "winners").items()}
-    assert shares == {"winner": 1.0, "Dawid-Skene": 0.9, "MACE": 0.9}
+    assert shares == {"with a winner": 1.0, "same by Dawid-Skene": 0.9, "same by MACE": 0.9}
     # All captions of s0 are by people, and none of s1: but by the counts of answers.
     values = {name: row.value for name, row in numbers(results, "models").items()}
     assert values == {"s0 Dawid-Skene": 1.0, "s0 MACE": 1.0, "s1 Dawid-Skene": 0.0, "s1 MACE": 0.0}
@@ -301,5 +301,5 @@ def test_winners_of_pairs_are_those_of_the_votes(tmp_path: Path) -> None:
     assert len(rows) == len(pairs) + campaign.items.filter(repeats=None).count()
     results = get_results(campaign)
     assert results.disputed == ()
-    assert numbers(results, "winners", category="all")["winner"].units == len(pairs)
+    assert numbers(results, "winners", category="all")["with a winner"].units == len(pairs)
     assert "Winners: triplet" in see(campaign)

@@ -215,13 +215,15 @@ def _count_winners(listed: Sequence[ItemWinner]) -> Iterator[CampaignNumber]:
                 groups.setdefault((each.question, category), []).append(each)
     for (question, category), rows in sorted(groups.items(), key=lambda each: (each[0][1] == ALL, each[0])):
         won = [each for each in rows if each.winner]
-        shares = {"winner": (len(won), len(rows))}
+        shares = {"with a winner": (len(won), len(rows))}
         if any(each.mace_probability is not None or each.mace for each in rows):
             same = (
                 sum(each.dawid_skene == each.winner for each in won),
                 sum(each.mace == each.winner for each in won),
             )
-            shares |= {model: (number, len(won)) for model, number in zip(MODELS, same, strict=True)}
+            shares |= {
+                f"same by {model}": (number, len(won)) for model, number in zip(MODELS, same, strict=True)
+            }
         for name, (number, of) in shares.items():
             if of:
                 yield CampaignNumber(
