@@ -10,7 +10,7 @@ from capeval_server.annotation.releases.current_results import ALL, CampaignNumb
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
-__all__ = ["ResultPivot", "SystemScores", "build_plot", "list_plotted", "list_systems", "pivot"]
+__all__ = ["ModeledScores", "ResultPivot", "build_plot", "list_plotted", "list_systems", "pivot"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def pivot(
 
 
 @dataclass(frozen=True)
-class SystemScores:
+class ModeledScores:
     """Scores of systems by people, and by models of the workers.
 
     Attributes:
@@ -76,12 +76,12 @@ class SystemScores:
     lines: tuple[tuple[CampaignNumber, tuple[CampaignNumber | None, ...]], ...]
 
 
-def list_systems(results: CampaignResults) -> dict[str, SystemScores]:
+def list_systems(results: CampaignResults) -> dict[str, ModeledScores]:
     """Return the scores of systems by question."""
     modeled = {(row.question, row.name, row.other): row for row in results.select("models")}
     models = tuple(dict.fromkeys(model for *_, model in modeled))
     return {
-        question: SystemScores(
+        question: ModeledScores(
             models,
             tuple((row, tuple(modeled.get((question, row.name, model)) for model in models)) for row in rows),
         )
