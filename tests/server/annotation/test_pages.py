@@ -234,7 +234,7 @@ def test_authors_and_licenses_of_images_are_named_after_the_answers(campaign: Ca
     place = f"/annotate/{campaign.slug}/"
     assert "Authors and licenses" not in client.get(place).content.decode()
     held = Assignment.objects.order_by("place")[1]
-    Image.objects.filter(pk=held.item.image_id).update(
+    Image.objects.filter(pk=held.item.image_id or 0).update(
         author="A. <Author>", license="CC BY 2.0", source="https://images.example.org/street1_o.jpg"
     )
     page = client.get(place).content.decode()
