@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Route, ViewportSize, expect
 
-from tests.browser.conftest import DESKTOP, Visitor
+from tests.browser.conftest import DESKTOP, PASSWORD, Visitor
 from tests.browser.test_annotation import MAKE, NARROW, context_of
 from tests.server.processes import PROJECT, Server
 
@@ -53,6 +57,11 @@ path = files(Path(tempfile.mkdtemp()), *lines, practice, definition=definition)
 campaign = lifecycle.change_state(None, make_campaign(None, path), "open")
 asked = campaign.items.filter(is_quiz=True).values_list("payload__caption", "expected__choice")
 print(json.dumps([*enrollment.invite(None, campaign, 1), dict(asked)]))
+"""
+PROLIFIC = """
+from tests.server.campaigns import make
+campaign = make(answers=1, items=4, batch=4, pay_per_answer="0.10", currency="GBP")
+print(campaign.slug)
 """
 SIZES = [("light", NARROW), ("dark", DESKTOP)]
 
@@ -104,6 +113,90 @@ def test_from_a_panel_through_training_to_the_end_and_out(
     expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
     page.goto(f"{server.root}/annotate/{slug}/")
     expect(page.get_by_text("you have withdrawn from this campaign")).to_be_visible()
+
+
+def test_a_study_of_prolific_from_its_id_to_the_files(browser: Browser, server: Server) -> None:
+    slug = server.python(PROLIFIC).strip()
+    server.run("user", "olga", "--email", "olga@example.org", "--staff", "--password-stdin", given=PASSWORD)
+    manager = Visitor(server, context_of(browser, "light", DESKTOP))
+    page = manager.page
+    manager.log_in("olga")
+    place = f"/campaigns/{slug}"
+    manager.go(f"{place}/recruiting/")
+    manager.write("Study ids", "6740a1")
+    manager.write("Answers per session", "2")
+    manager.press("Save")
+    address = page.locator("#panel-address").inner_text()
+    codes = dict(
+        page.locator("#codes ~ .scroll tbody tr").evaluate_all(
+            "rows => rows.map((row) => [row.cells[2].innerText, row.cells[1].innerText])"
+        )
+    )
+    assert len(set(codes.values())) == len(codes) > 1
+
+    # Two participants come by the address; one completes the study, the other returns it.
+    ends = {}
+    for person in ("ann", "bob"):
+        visitor = Visitor(server, context_of(browser, "dark", NARROW))
+        link = address
+        for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"):
+            value = "6740a1" if name == "STUDY_ID" else f"{name[:4]}-{person}"
+            link = link.replace(f"{{{{%{name}%}}}}", value)
+        visitor.page.goto(server.root + link.removeprefix(link[: link.index("/annotate/")]))
+        visitor.press("I agree – start")
+        if person == "ann":
+            for number in (1, 2):
+                item = visitor.page.locator(".item:visible")
+                expect(item).to_have_attribute("aria-label", f"Item {number} of 2")
+                visitor.page.keyboard.press("f")
+            visitor.press("Continue", role="link")
+        else:
+            visitor.page.get_by_text("Stop here").click()
+            visitor.press("End my session")
+        ends[person] = visitor.page.locator("strong.code").inner_text()
+        back = visitor.page.get_by_role("link", name="Return to the study site with this code")
+        expected = f"https://app.prolific.com/submissions/complete?cc={ends[person]}"
+        assert back.get_attribute("href") == expected
+        visitor.look()
+    assert set(ends.values()) < set(codes.values())
+
+    # The panel's export agrees with the sessions, but for a submission that never came.
+    rows = [
+        "Submission id,Participant id,Status,Completion code,Time taken",
+        f"SESS-ann,PROL-ann,AWAITING REVIEW,{ends['ann']},64",
+        f"SESS-bob,PROL-bob,AWAITING REVIEW,{ends['bob']},12",
+        "SESS-eve,PROL-eve,AWAITING REVIEW,C1,9",
+    ]
+    manager.press("compare the panel's export", role="link")
+    manager.choose_file("Export", "export.csv", "\n".join(rows).encode())
+    manager.press("Compare")
+    with page.expect_download() as reconciled:
+        page.get_by_role("link", name="Download as CSV").click()
+    found = {row["submission"]: row["suggestion"] for row in read_table(reconciled.value.path())}
+    assert found == {"SESS-ann": "approve", "SESS-bob": "ask for return", "SESS-eve": "look at it"}
+    manager.go(f"{place}/workers/")
+    with page.expect_download() as exported:
+        page.get_by_role("link", name="Export payments").click()
+    paid = {row["panel_id"]: row for row in read_table(exported.value.path())}
+    assert {who: (row["answers"], row["amount"], row["currency"]) for who, row in paid.items()} == {
+        "PROL-ann": ("2", "0.20", "GBP"),
+        "PROL-bob": ("0", "0.00", "GBP"),
+    }
+
+    # The release has the two answers.
+    manager.go(f"{place}/releases/")
+    manager.write("Name", "1.0")
+    manager.page.get_by_label("Leave out incomplete items").check()
+    manager.press("Freeze")
+    sent = page.request.get(f"{server.root}{place}/releases/1.0/files.zip")
+    with zipfile.ZipFile(io.BytesIO(sent.body())) as archive:
+        table = list(csv.DictReader(io.StringIO(archive.read("1.0/judgments.csv").decode())))
+    assert [(row["counted"], row["place"]) for row in table] == [("true", "1"), ("true", "2")]
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize(("scheme", "size"), SIZES)

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,10 +15,13 @@ from django.test import Client
 
 import capeval
 from capeval.formats.judgments.human_scores import load_human_scores
+from capeval.formats.judgments.plans import get_plan_paths, load_plan, load_votes
 from capeval.scoring.intervals import wilson_interval
+from capeval.studies.judging.worker_models import fit_dawid_skene, fit_mace, gather_answers
+from capeval.studies.votes import count_votes
 from capeval.toolkit import unescape_cell
 from capeval_server.accounts.models import Token
-from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.models import Assignment, Campaign, Response
 from capeval_server.annotation.releases.current_results import (
     ALL,
     CampaignNumber,
@@ -223,3 +227,82 @@ def test_questions_without_an_interval_have_no_plot() -> None:
     for question, has_plot in (("wins", True), ("M1", False)):
         drawn = build_plot(results, "systems", question, theme_named(""), narrow=False)
         assert (drawn is not None) == has_plot
+
+
+def test_winners_by_count_and_by_models(tmp_path: Path) -> None:
+    lines = [{"key": str(n), "group": str(n), "system": f"s{n % 2}", "caption": "a dog"} for n in range(40)]
+    campaign = campaign_of("m2", lines, answers=5)
+    workers = join(campaign, 5)
+    careless = Random(3)
+
+    def choose(held: Assignment) -> dict[str, str]:
+        # Two workers are always right and two answer at random. On four items, these and the fifth err.
+        number, who = int(held.item.key), workers.index(held.participation)
+        is_hard = number in (3, 10, 21, 32)
+        wrong = (who >= 2 and is_hard) or (who >= 3 and careless.random() < 0.5)
+        return {"choice": ("person", "machine")[(number % 2) ^ wrong]}
+
+    for worker in workers:
+        work_all(worker, choose)
+    results = get_results(campaign)
+    write_results(campaign, tmp_path)
+    with (tmp_path / "winners.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["item"]: row for row in csv.DictReader(file)}
+    assert list(rows) == [line["key"] for line in lines]
+    truth = {str(n): ("person", "machine")[n % 2] for n in range(40)}
+    assert [key for key, row in rows.items() if row["winner"] != truth[key]] == ["3", "10", "21", "32"]
+    assert (rows["3"]["question"], rows["3"]["answers"], rows["3"]["counts"]) == (
+        "M2",
+        "5",
+        "person 3, machine 2",
+    )
+    # The models trust the careful workers more.
+    assert {key: row["dawid_skene"] for key, row in rows.items()} == truth
+    assert {key: row["mace"] for key, row in rows.items()} == truth
+    answers = gather_answers(
+        (one.item.key, str(one.participation_id), one.answer["choice"])
+        for one in Response.objects.select_related("item").order_by("pk")
+    )
+    estimates = {
+        "dawid_skene": fit_dawid_skene(answers, one_coin=True).truth,
+        "mace": fit_mace(answers).truth,
+    }
+    for name, truths in estimates.items():
+        for key, probabilities in zip(answers.questions, truths, strict=True):
+            found = float(rows[str(key)][f"{name}_probability"])
+            assert found == pytest.approx(probabilities.max(), abs=1e-3)
+    assert [each.item for each in results.disputed] == ["3", "10", "21", "32"]
+    shares = {name: row.value for name, row in numbers(results, "winners").items()}
+    assert shares == {"with a winner": 1.0, "same by Dawid-Skene": 0.9, "same by MACE": 0.9}
+    # All captions of s0 are by people, and none of s1: but by the counts of answers.
+    values = {name: row.value for name, row in numbers(results, "models").items()}
+    assert values == {"s0 Dawid-Skene": 1.0, "s0 MACE": 1.0, "s1 Dawid-Skene": 0.0, "s1 MACE": 0.0}
+    counted = {name: row.value for name, row in numbers(results, "systems").items()}
+    assert counted == {"s0": 0.9, "s1": 0.1}
+    page = see(campaign)
+    assert "Winners that depend on the model" in page
+    assert "By MACE" in page
+
+
+def test_winners_of_pairs_are_those_of_the_votes(tmp_path: Path) -> None:
+    campaign = triplets(tmp_path)
+    for worker in join(campaign, 3):
+        work_all(worker, by_preference)
+    out = tmp_path / "out"
+    write_results(campaign, out)
+    with (out / "winners.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    plan = load_plan(*get_plan_paths(out))
+    counted = count_votes(plan, load_votes(out / "votes.csv", plan))
+    pairs = {row["pair"]: row for row in rows if not row["item"]}
+    assert {int(number): row["winner"] for number, row in pairs.items()} == {
+        number: {1: "first", -1: "second", 0: ""}[int(won)]
+        for number, won in zip(counted.numbers, counted.winners, strict=True)
+    }
+    # Everybody agrees, so the models do.
+    assert all(row["winner"] == row["dawid_skene"] == row["mace"] for row in rows)
+    assert len(rows) == len(pairs) + campaign.items.filter(repeats=None).count()
+    results = get_results(campaign)
+    assert results.disputed == ()
+    assert numbers(results, "winners", category="all")["with a winner"].units == len(pairs)
+    assert "Winners: triplet" in see(campaign)

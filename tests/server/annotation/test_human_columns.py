@@ -87,6 +87,7 @@ def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
     folder = release_files.folder_of(made)
     assert {path.name for path in folder.iterdir()} == {
         "ratings-m3.csv",
+        "winners.csv",
         "human.csv",
         "differences.csv",
         "judgments.csv",

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
+from PIL import Image
 
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import make_campaign
+from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.core.languages import describe_language, find_page_language
 from capeval_server.annotation.models import Assignment, Campaign
+from capeval_server.annotation.text_rules.rules import RULES, check_captions
+from capeval_server.annotation.text_rules.validation import settings_of
 from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.workers.enrollment import latest_texts
 from tests.server.campaigns import make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
@@ -96,3 +104,49 @@ def test_an_invalid_language_is_rejected_in_the_form() -> None:
     assert "must be a language code such as de, pt-BR or zh-Hant (got &#x27;German&#x27;)" in page
     created(staff, new_form("pages", pictures=1, language="de"))
     assert Campaign.objects.get().settings["language"] == "de"
+
+
+def test_rules_for_english_are_off_in_other_languages(tmp_path: Path) -> None:
+    write_campaign(tmp_path, 'language = "de"')
+    campaign = make_campaign(None, tmp_path / "campaign.toml")
+    german = ["Am Hafen liegt ein Boot, und der Mann will eine Picture of a dog zeigen."]
+    settings = settings_of(latest_texts(campaign))
+    assert [[each.rule for each in found] for found in check_captions(german, settings)] == [[]]
+    assert [each.rule for each in check_captions(german)[0]] != []
+    # A level that is given stays, also in a later version.
+    lifecycle.set_rules(None, campaign, {"name": "hint"})
+    later = settings_of(latest_texts(campaign))
+    levels = {rule.name: later.level(rule) for rule in RULES.values() if rule.english}
+    assert levels.pop("name") == "hint"
+    assert set(levels.values()) == {"off"}
+    page = Path("docs/server/annotation.md").read_text(encoding="utf-8")
+    assert all(f"`{rule.name}`" in page for rule in RULES.values() if rule.english)
+
+
+@pytest.mark.parametrize(
+    ("about", "options", "expected"),
+    [
+        ("", 'language = "en-GB"', []),
+        ("", 'language = "de"', ["instructions and consent text are"]),
+        ('consent = "de.md"', 'language = "de"', ["instructions are"]),
+        ('consent = "de.md"\ninstructions = "de.md"', 'language = "de"', []),
+    ],
+)
+def test_english_texts_in_other_languages_are_a_warning(
+    tmp_path: Path, about: str, options: str, expected: list[str]
+) -> None:
+    write_campaign(tmp_path, options, about)
+    campaign = make_campaign(None, tmp_path / "campaign.toml")
+    found = list_warnings(campaign)
+    assert [f"built-in {start} in English" in text for start, text in zip(expected, found, strict=True)] == [
+        True
+    ] * len(expected)
+    page = Someone("staff", is_staff=True).see(f"/campaigns/{campaign.slug}/quality/")
+    assert ("in English, but the language of the campaign is German" in page) == bool(expected)
+
+
+def write_campaign(folder: Path, options: str, about: str = "") -> None:
+    Image.new("RGB", (64, 48)).save(folder / "0.jpg")
+    (folder / "de.md").write_text("# Beschreiben Sie das Bild", encoding="utf-8")
+    head = f'[campaign]\nslug = "hafen"\ntitle = "Hafen"\nkind = "write"\nimages = "."\n{about}'
+    (folder / "campaign.toml").write_text(f"{head}\n[settings]\n{options}\n", encoding="utf-8")

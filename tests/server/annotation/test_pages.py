@@ -225,6 +225,24 @@ def test_a_picture_with_a_warning_is_hidden_until_asked_for(campaign: Campaign) 
     assert Action.objects.filter(what__endswith="blood <b>").count() == 5
 
 
+def test_authors_and_licenses_of_images_are_named_after_the_answers(campaign: Campaign) -> None:
+    client = Client()
+    (token,) = enrollment.invite(None, campaign, 1)
+    texts = client.get(f"/annotate/{campaign.slug}/enter/{token}/", follow=True).content.decode()
+    assert "To take part, you must be able to see images." in texts
+    client.post(f"/annotate/{campaign.slug}/agree/", {"texts": "1"})
+    place = f"/annotate/{campaign.slug}/"
+    assert "Authors and licenses" not in client.get(place).content.decode()
+    held = Assignment.objects.order_by("place")[1]
+    Image.objects.filter(pk=held.item.image_id or 0).update(
+        author="A. <Author>", license="CC BY 2.0", source="https://images.example.org/street1_o.jpg"
+    )
+    page = client.get(place).content.decode()
+    end = page.partition('id="finished"')[2]
+    assert re.findall(r"<li>(Image .*)</li>", end) == ["Image 2: A. &lt;Author&gt;, CC BY 2.0"]
+    assert "images.example.org" not in page
+
+
 def test_what_can_be_reported(campaign: Campaign) -> None:
     client = enter(campaign)
     client.post("/annotate/streets/agree/", {"texts": "1"})

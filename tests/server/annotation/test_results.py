@@ -108,7 +108,7 @@ def test_a_plan_goes_through_a_campaign_and_comes_back(tmp_path: Path) -> None:
     for worker in join(campaign, 3):
         work_all(worker, by_preference)
     paths = write_results(campaign, out)
-    assert [path.name for path in paths] == ["pairs.csv", "triplets.csv", "votes.csv"]
+    assert [path.name for path in paths] == ["pairs.csv", "triplets.csv", "votes.csv", "winners.csv"]
     # The plan is the one that was imported, to the byte, so its own votes fit it too.
     for mine, theirs in zip(get_plan_paths(out), get_plan_paths(plan_folder), strict=True):
         assert mine.read_bytes() == theirs.read_bytes()
@@ -176,7 +176,8 @@ def test_pairwise_votes_come_out(tmp_path: Path) -> None:
         work_all(worker, by_preference)
     out = tmp_path / "out"
     # Four images are too few for intervals of win rates.
-    assert [path.name for path in write_results(campaign, out)] == ["pairs.csv", "pair_votes.csv"]
+    names = [path.name for path in write_results(campaign, out)]
+    assert names == ["pairs.csv", "pair_votes.csv", "winners.csv"]
     shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgments", 2)
     assert "good" in shown
     with (out / "pair_votes.csv").open(newline="") as file:
@@ -396,7 +397,8 @@ def test_ratings_are_those_of_thumb(tmp_path: Path) -> None:
     answer = {"precision": "5", "recall": "3", "fluency": "0.1", "conciseness": "0", "inclusive": "0"}
     campaign = judged("rating", lambda held: answer)
     names = [path.name for path in write_results(campaign, tmp_path)]
-    assert names == ["ratings-p.csv", "ratings-r.csv", "ratings-thumb.csv", "human.csv", "differences.csv"]
+    ratings = ["ratings-p.csv", "ratings-r.csv", "ratings-thumb.csv"]
+    assert names == [*ratings, "winners.csv", "human.csv", "differences.csv"]
     values = {score.question: score.value for score in load_human_scores(tmp_path / "human.csv")}
     assert values == pytest.approx({"P": 5.0, "R": 3.0, "THumB": 3.9})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 import pytest
@@ -95,7 +96,14 @@ def test_a_new_campaign_starts_with_the_information_of_the_last(client: Client) 
     staff = Someone("staff", is_staff=True)
     campaign = make(state="draft", **{**STUDY, "run_by": "Vision & Language Lab"})
     place = "/new/campaign/from/write-coco/"
-    assert "Vision &amp; Language Lab" not in staff.see(place)
+    form = staff.see(place)
+    assert "Vision &amp; Language Lab" not in form
+    # The form can be saved without them, but the campaign does not open then.
+    for name, label in {
+        "contact": "required to open",
+        "pay_terms": "required to open without a pay per answer",
+    }.items():
+        assert re.search(rf'for="id_{name}">[^<]*<span class="optional">{label}<', form)
     campaign.organizers.add(staff.user)
     assert 'value="Vision &amp; Language Lab"' in staff.see(place)
 

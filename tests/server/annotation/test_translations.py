@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,7 +153,12 @@ def pseudo_locale(locale_folder: Path) -> Iterator[None]:
 
 def translated(slug: str, folder: Path) -> Campaign:
     """Create a campaign of the goldens in the pseudo-locale."""
-    made = make_campaign(None, campaign_files(slug, folder / slug))
+    return open_translated(campaign_files(slug, folder / slug))
+
+
+def open_translated(path: Path) -> Campaign:
+    """Create a campaign from its file in the pseudo-locale."""
+    made = make_campaign(None, path)
     made.settings |= {"language": LANGUAGE, "pay_per_answer": "0.25", "currency": "EUR"}
     made.save()
     return lifecycle.change_state(None, made, "open")
@@ -224,6 +230,39 @@ def test_pages_of_the_training_are_translated(choice: str, tmp_path: Path) -> No
     result = worker.do(f"{next(worker.held).lease}/answer/", choice=choice)
     assert "There is no wave." in result
     worker.do("training/")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("pseudo_locale")
+@pytest.mark.parametrize("passes", [True, False])
+def test_pages_of_the_training_of_writers_are_translated(tmp_path: Path, *, passes: bool) -> None:
+    path = campaign_files("write-campaign", tmp_path / "write")
+    quiz = 'quiz = "write-coco"\n\n[settings]\ntraining_items = 2\ntraining_right = 2\ntraining_tries = 1'
+    path.write_text(path.read_text().replace("[settings]", quiz))
+    lesson = {
+        "key": "lesson",
+        "image": "1.png",
+        "training": True,
+        "expected": {"caption": "A dog runs on grass."},
+    }
+    with (path.parent / "items.jsonl").open("a") as file:
+        file.write(json.dumps(lesson))
+    worker = Worker(open_translated(path))
+    worker.agree()
+    for held in list(worker.held):
+        right = held.item.expected["choice"]
+        choice = right if passes else {"breaks": "keeps", "keeps": "breaks"}[right]
+        result = worker.do(f"{held.lease}/answer/", choice=choice)
+    assert result.count('<p class="sentence"') == 2
+    worker.do("training/")
+    if not passes:
+        return
+    (practice,) = worker.held
+    result = worker.do(f"{practice.lease}/answer/", caption="A small dog was on the green grass, it is said")
+    assert '<ul class="findings">' in result
+    assert "A dog runs on grass." in result
+    worker.do("training/")
+    assert not any(held.item.is_training for held in worker.held)
 
 
 @pytest.mark.django_db

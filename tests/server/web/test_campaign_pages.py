@@ -812,7 +812,7 @@ def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
     place = f"/campaigns/{other.slug}"
     sent = olga.client.get(f"{place}/results.zip")
     with zipfile.ZipFile(io.BytesIO(b"".join(sent))) as archive:
-        assert set(archive.namelist()) == {"pairs.csv", "triplets.csv", "votes.csv"}
+        assert set(archive.namelist()) == {"pairs.csv", "triplets.csv", "votes.csv", "winners.csv"}
         assert len(archive.read("votes.csv").splitlines()) == 121
     assert olga.client.get(f"{ROOT}results.zip").status_code == 404
     assert "results.zip" in see(olga, f"{place}/results/")

@@ -366,20 +366,22 @@ class Session(models.Model):
 
         COMPLETED = "completed", gettext_noop("You are done: all that was asked for is answered. Thank you.")
         NOTHING_LEFT = "nothing_left", gettext_noop("There is nothing left to do. Thank you.")
-        RETURNED = "returned", gettext_noop("You have stopped. Thank you for what you did.")
+        RETURNED = "returned", gettext_noop("You have stopped. Thank you for your answers.")
         NO_CONSENT = (
             "no_consent",
-            gettext_noop("You did not agree to take part, and nothing is stored of you."),
+            gettext_noop("You did not agree to take part. No data about you is stored."),
         )
         UNSUITABLE = (
             "unsuitable",
-            gettext_noop("This work can't be done with what you have. Thank you all the same."),
+            gettext_noop("This study does not work on your device. Thank you for your interest."),
         )
         SCREENED_OUT = (
             "screened_out",
-            gettext_noop("Thank you for the training. You get no more work in this campaign."),
+            gettext_noop(
+                "Thank you for completing the training. Unfortunately you did not qualify for the main study."
+            ),
         )
-        FAILED_CHECKS = "failed_checks", gettext_noop("You get no more work in this campaign.")
+        FAILED_CHECKS = "failed_checks", gettext_noop("You can no longer take part in this study.")
         WITHDREW = "withdrew", gettext_noop("You have withdrawn, and your answers are removed.")
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="sessions")

@@ -22,8 +22,8 @@ from capeval_server.annotation.campaigns.progress import (
     pace_of,
     with_counts,
 )
+from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.models import Campaign
-from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.api.annotation_common import (
     PAGE_SIZE,
     EncodedImages,
@@ -107,7 +107,7 @@ class CampaignAnswer(Schema):
     @staticmethod
     def resolve_warnings(campaign: Campaign) -> list[str]:
         """Return the warnings about a campaign."""
-        return trust_warnings(campaign)
+        return list_warnings(campaign)
 
 
 @derived_from(CampaignProgress)

@@ -12,12 +12,12 @@ from pydantic import ConfigDict, Field, create_model
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
 from capeval_server.annotation.campaigns.definition import LONGEST_MARKDOWN
+from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.text_rules.validation import settings_of
 from capeval_server.annotation.workers import enrollment, panels, payments
-from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.api.annotation_campaigns import CampaignAnswer
 from capeval_server.api.annotation_common import create_router, get_campaign
 from capeval_server.api.authentication import token_of
@@ -133,7 +133,7 @@ def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
 def _serialize_quality(campaign: Campaign) -> dict[str, Any]:
     return {
         "settings": lifecycle.quality_settings(campaign),
-        "warnings": trust_warnings(campaign),
+        "warnings": list_warnings(campaign),
         "changes": lifecycle.quality_changes(campaign),
     }
 

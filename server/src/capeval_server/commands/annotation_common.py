@@ -93,7 +93,7 @@ def read_item_files(path: Path, images: Path | None) -> ItemFiles:
 
 def print_warnings(campaign: Campaign) -> None:
     """Print the warnings about a campaign's settings to standard error."""
-    from capeval_server.annotation.workers.trust import trust_warnings
+    from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 
-    for text in trust_warnings(campaign):
+    for text in list_warnings(campaign):
         print(f"capeval: warning: {text}", file=sys.stderr)

@@ -7,13 +7,28 @@ from typing import Any
 
 from django import forms
 
+from capeval_server.annotation.core.study_information import STUDY_SETTINGS
+
 __all__ = ["OptionsForm", "create_option_field"]
 
+# The words next to the labels of fields that may be empty until the campaign opens.
+_CONDITIONS = {
+    **dict.fromkeys(STUDY_SETTINGS, "required to open"),
+    "pay_terms": "required to open without a pay per answer",
+}
 _NUMBER_FIELDS = {"integer": forms.IntegerField, "number": forms.FloatField}
 
 
-def create_option_field(about: Mapping[str, Any]) -> forms.Field:
-    """Return the form field of an option from `CampaignOptions.described`."""
+def create_option_field(name: str, about: Mapping[str, Any]) -> forms.Field:
+    """Return the form field of an option, with its description from `CampaignOptions.described`."""
+    made = _create_field(about)
+    if name in _CONDITIONS:
+        # For field.html.
+        made.condition = _CONDITIONS[name]  # type: ignore[attr-defined]
+    return made
+
+
+def _create_field(about: Mapping[str, Any]) -> forms.Field:
     texts = {"label": about["title"], "help_text": about["description"]}
     if "enum" in about:
         choices = [(value, value.capitalize()) for value in about["enum"]]
@@ -30,7 +45,7 @@ class OptionsForm(forms.Form):
 
     def __init__(self, described: Mapping[str, Mapping[str, Any]], *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields |= {name: create_option_field(about) for name, about in described.items()}
+        self.fields |= {name: create_option_field(name, about) for name, about in described.items()}
         self._group_of = {name: about["group"] for name, about in described.items()}
 
     @property

@@ -27,9 +27,9 @@ from capeval_server.annotation.campaigns.item_files import (
 )
 from capeval_server.annotation.campaigns.item_tables import read_json_lines
 from capeval_server.annotation.campaigns.items import ItemSummary, add_items, summarize_items
+from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.models import Campaign, TextVersion
-from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
@@ -177,7 +177,7 @@ def preview_files(
             **vars(summarize_items(made.items.all())),
             definition=wanted,
             images=made.images.count(),
-            warnings=tuple(trust_warnings(made)),
+            warnings=tuple(list_warnings(made)),
         )
 
 

@@ -24,7 +24,7 @@ from capeval_server.annotation.task_types.base import (
     validate_text,
 )
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
-from capeval_server.annotation.text_rules.rules import RuleSettings
+from capeval_server.annotation.text_rules.rules import RuleSettings, complete_rules
 from capeval_server.core.errors import AnswerError, CampaignError, CampaignFilesError
 
 __all__ = [
@@ -153,6 +153,8 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
             raise CampaignError(f"{name}: rules require a task type that collects captions")
         rules = {**task.text_rules.get(about.text or "", {}), **rules}
         RuleSettings.stored(rules)
+        if task.written:
+            rules = complete_rules(rules, options.language)
         instructions = _read_instructions(read, about, task)
         quiz = _get_quiz(about, task)
     except ValidationError as error:

@@ -28,7 +28,7 @@ from capeval_server.annotation.core.study_information import STUDY_SETTINGS, lis
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
 from capeval_server.annotation.responses.assignment import take_back
 from capeval_server.annotation.task_types import task_named
-from capeval_server.annotation.text_rules.rules import RuleSettings
+from capeval_server.annotation.text_rules.rules import RuleSettings, complete_rules
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.audit.models import Action, record
 from capeval_server.challenges.selectors.access import list_organized_challenges
@@ -238,7 +238,8 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
     Args:
         user: The manager; None for the command line.
         campaign: The campaign.
-        rules: The level of each rule that differs from its default; `known_words` and `blocked_words`.
+        rules: The level of each rule that differs from its default; `known_words` and `blocked_words`. In
+            languages other than English, rules for English are off by default.
 
     Raises:
         CampaignError: The campaign does not collect captions; a rule or a level is unknown; or a list is not
@@ -251,7 +252,7 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
     except CapevalError as error:
         raise CampaignError(str(error)) from None
     with held(campaign) as now:
-        before = latest_texts(now)
+        before, rules = latest_texts(now), complete_rules(rules, now.settings["language"])
         if before.rules == rules:
             return before
         made = TextVersion.objects.create(
@@ -259,7 +260,7 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
             number=before.number + 1,
             instructions=before.instructions,
             consent=before.consent,
-            rules=dict(rules),
+            rules=rules,
         )
         what = f"changed the caption rules of the campaign {now.slug} (version {made.number})"
         record(user, now.challenge, what)

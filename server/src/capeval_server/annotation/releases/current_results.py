@@ -22,17 +22,25 @@ from capeval_server.annotation.core.agreement import measure_caption_agreement, 
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.human_columns import describe_stopping, explain_adaptive
+from capeval_server.annotation.releases.item_winners import (
+    MODELS,
+    ItemWinner,
+    JudgedWinners,
+)
 from capeval_server.annotation.releases.judgments import CountedJudgments, get_image_id
 from capeval_server.annotation.releases.metric_accuracy import measure_accuracy
 from capeval_server.annotation.releases.result_files import render_csv
+from capeval_server.annotation.review.worker_summaries import MOST_MODELED
 from capeval_server.annotation.task_types import PairVotes, RatingResult, task_named
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.bounded_cache import BoundedCache
 
-__all__ = ["ALL", "CampaignNumber", "CampaignResults", "get_results", "render_results"]
+__all__ = ["ALL", "MOST_DISPUTED", "CampaignNumber", "CampaignResults", "get_results", "render_results"]
 
 ALL = "all"
 """Name of the class of all items."""
+MOST_DISPUTED = 20
+"""Maximum number of items that the results list, because a model names a different winner."""
 
 _Ends = tuple[float | None, float | None, float | None]
 _LEVEL = 0.95
@@ -44,13 +52,15 @@ class CampaignNumber(NamedTuple):
     """A number of the results.
 
     Attributes:
-        table: `systems` (human scores of systems), `wins` (of a system against another), `choices` (shares of
-            the answers), `agreement` (Krippendorff's alpha), `metrics` (share of pairs on which a metric
-            prefers the same caption as people) or `captions` (statistics of written captions).
+        table: `systems` (human scores of systems), `models` (the same by a model of the workers), `wins` (of
+            a system against another), `winners` (share of items with a winner, and on which a model agrees),
+            `choices` (shares of the answers), `agreement` (Krippendorff's alpha), `metrics` (share of pairs
+            on which a metric prefers the same caption as people) or `captions` (statistics of written
+            captions).
         question: Name of the question; empty for captions.
         category: Class of the items; `all` for all items.
         name: The system, choice, metric or statistic.
-        other: The system that `name` is compared with; empty for other tables.
+        other: The system that `name` is compared with, or the model; empty for other tables.
         value: The number; None if it is not defined.
         low: Lower end of its 95 % interval; None without one.
         high: Upper end of the interval.
@@ -81,6 +91,8 @@ class CampaignResults:
         rows: The numbers, by table.
         notes: Methods and limits of the numbers.
         lengths: Number of words of each written caption; empty for judgments.
+        disputed: Items and pairs for which a model names a different winner than the counts; at most
+            `MOST_DISPUTED`.
     """
 
     answers: int
@@ -89,6 +101,7 @@ class CampaignResults:
     rows: tuple[CampaignNumber, ...]
     notes: tuple[str, ...]
     lengths: tuple[int, ...] = ()
+    disputed: tuple[ItemWinner, ...] = ()
 
     def select(self, table: str) -> list[CampaignNumber]:
         """Return the rows of a table."""
@@ -110,14 +123,15 @@ def get_results(campaign: Campaign) -> CampaignResults:
     digest = hashlib.sha256(state.encode()).hexdigest()
     known = _computed.known(campaign.slug, [digest])
     if digest not in known:
-        rows, notes, lengths = _compute(campaign) if keys else ([], [], [])
+        computed = _compute(campaign) if keys else _Computed()
         known[digest] = CampaignResults(
             answers=len(keys),
             items=len({item for _, item, _ in keys}),
             workers=len({worker for *_, worker in keys}),
-            rows=tuple(rows),
-            notes=tuple(dict.fromkeys(note for note in notes if note)),
-            lengths=tuple(lengths),
+            rows=tuple(computed.rows),
+            notes=tuple(dict.fromkeys(note for note in computed.notes if note)),
+            lengths=tuple(computed.lengths),
+            disputed=tuple(computed.disputed),
         )
         _computed.add(campaign.slug, known)
     return known[digest]
@@ -128,20 +142,93 @@ def render_results(results: CampaignResults) -> str:
     return render_csv(CampaignNumber._fields, results.rows)
 
 
-def _compute(campaign: Campaign) -> tuple[list[CampaignNumber], list[str], list[int]]:
-    """Return the numbers, the notes, and the lengths of written captions."""
+@dataclass(frozen=True, kw_only=True)
+class _Computed:
+    rows: Sequence[CampaignNumber] = ()
+    notes: Sequence[str] = ()
+    lengths: Sequence[int] = ()
+    disputed: Sequence[ItemWinner] = ()
+
+
+def _compute(campaign: Campaign) -> _Computed:
     task = task_named(campaign.kind)
     if not task.result.judges_systems:
-        return _describe_captions(campaign, task.written)
+        rows, notes, lengths = _describe_captions(campaign, task.written)
+        return _Computed(rows=rows, notes=notes, lengths=lengths)
     judged = CountedJudgments(campaign)
     rows, notes = _score_systems(campaign, judged)
+    winners = JudgedWinners(campaign, judged)
+    rows += _score_by_models(winners)
     if isinstance(judged.result, PairVotes):
-        winners, more = _compare_winners(campaign, judged)
-        rows, notes = rows + winners, notes + more
-    rows += _count_choices(campaign, judged)
+        compared, more = _compare_winners(campaign, judged)
+        rows, notes = rows + compared, notes + more
+    listed = winners.list_winners()
+    rows += [*_count_winners(listed), *_count_choices(campaign, judged)]
     agreement, alphas = _measure_agreement(campaign)
-    notes += [*alphas, describe_stopping(get_options(campaign).model_dump())]
-    return rows + agreement, notes, []
+    notes += [*alphas, describe_stopping(get_options(campaign).model_dump()), _describe_models(winners)]
+    disputed = [each for each in listed if winners.modeled and each.is_disputed]
+    return _Computed(rows=rows + agreement, notes=notes, disputed=disputed[:MOST_DISPUTED])
+
+
+def _describe_models(winners: JudgedWinners) -> str:
+    if not winners.modeled:
+        return f"Models of the workers are not fitted to more than {MOST_MODELED:,} answers."
+    return (
+        "Dawid-Skene (one-coin) and MACE estimate the most probable choice for each item from the answers and"
+        " the quality of each worker. Their scores use it in the place of the answers. The counted results do"
+        " not depend on the models."
+    )
+
+
+def _score_by_models(winners: JudgedWinners) -> Iterator[CampaignNumber]:
+    """Yield the scores of systems by the most probable choices of each model."""
+    for model, judged in winners.modeled.items():
+        rated = isinstance(judged.result, RatingResult)
+        try:
+            columns = judged.columns(JudgingOptions(samples=100) if rated else _PAIRS)
+        except CapevalError:
+            continue
+        for score in judged.scores(columns):
+            yield CampaignNumber(
+                "models",
+                score.question,
+                ALL,
+                score.system,
+                model,
+                score.value,
+                None,
+                None,
+                score.images,
+                None,
+            )
+
+
+def _count_winners(listed: Sequence[ItemWinner]) -> Iterator[CampaignNumber]:
+    """Yield the shares of items with a winner, and of these on which each model names the same one."""
+    groups: dict[tuple[str, str], list[ItemWinner]] = {}
+    several = len({each.category for each in listed}) > 1
+    pairs = any(not each.item for each in listed)
+    for each in listed:
+        # The winner of a triplet is one vote on its pair.
+        if not (pairs and each.item):
+            for category in (each.category, ALL) if several else (ALL,):
+                groups.setdefault((each.question, category), []).append(each)
+    for (question, category), rows in sorted(groups.items(), key=lambda each: (each[0][1] == ALL, each[0])):
+        won = [each for each in rows if each.winner]
+        shares = {"with a winner": (len(won), len(rows))}
+        if any(each.mace_probability is not None or each.mace for each in rows):
+            same = (
+                sum(each.dawid_skene == each.winner for each in won),
+                sum(each.mace == each.winner for each in won),
+            )
+            shares |= {
+                f"same by {model}": (number, len(won)) for model, number in zip(MODELS, same, strict=True)
+            }
+        for name, (number, of) in shares.items():
+            if of:
+                yield CampaignNumber(
+                    "winners", question, category, name, "", number / of, None, None, of, None
+                )
 
 
 def _compare_winners(campaign: Campaign, judged: CountedJudgments) -> tuple[list[CampaignNumber], list[str]]:

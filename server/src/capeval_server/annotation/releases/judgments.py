@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -82,6 +83,19 @@ class CountedJudgments:
             self.counted = {item: rows for item, rows in self.counted.items() if item not in lacking}
         if not self.counted:
             raise CampaignError(f"the campaign {campaign.slug} has no counted answers yet")
+        # If pairs end by the votes of complete triplets, only these decide the winner.
+        self._needs_complete = bool(get_options(campaign).confidence)
+
+    def replace_answers(self, answers: Mapping[int, Sequence[Response]]) -> CountedJudgments:
+        """Return the judgments with other answers, such as one estimated answer per item.
+
+        Args:
+            answers: The answers by item.
+        """
+        made = copy.copy(self)
+        made.counted = {item: list(rows) for item, rows in answers.items()}
+        made._needs_complete = False
+        return made
 
     @cached_property
     def _pair_numbers(self) -> dict[int, int]:
@@ -171,10 +185,8 @@ class CountedJudgments:
             [PAIR_CHOICES[one.answer["choice"]] for one in self.counted.get(item.pk, [])]
             for item in self.items
         ]
-        # If pairs end by the votes of complete triplets, only these decide the winner.
-        complete = bool(get_options(self._campaign).confidence)
         pairs = [self.pair_of(item) for item in self.items]
-        return self.votes.count(self.plan, pairs, answers, complete=complete)
+        return self.votes.count(self.plan, pairs, answers, complete=self._needs_complete)
 
     def scores(self, columns: Sequence[HumanColumn], *, release: str = "") -> tuple[HumanScore, ...]:
         """Return the rows of human.csv, with the number of workers for each system."""

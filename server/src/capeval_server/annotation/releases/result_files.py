@@ -20,6 +20,7 @@ from capeval.formats.judgments.ratings import Ratings
 from capeval.toolkit import atomic_write, escape_row
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.releases.item_winners import ItemWinner, JudgedWinners
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.task_types import TASKS, PairVotes
 
@@ -52,8 +53,8 @@ def write_results(
     """Write the counted answers of a judgment campaign.
 
     Triplets: pairs.csv, triplets.csv and votes.csv. Pairs: pairs.csv and pair_votes.csv. Ratings: one file
-    per question, such as ratings-m1.csv. Additionally human.csv and differences.csv; for triplets and pairs,
-    only if they compare several systems on enough images.
+    per question, such as ratings-m1.csv. Additionally winners.csv, and human.csv and differences.csv; for
+    triplets and pairs, the latter two only if they compare several systems on enough images.
 
     Args:
         campaign: The campaign.
@@ -71,6 +72,8 @@ def write_results(
     judged = CountedJudgments(campaign, complete_only=complete_only)
     folder.mkdir(parents=True, exist_ok=True)
     paths = (_write_votes if isinstance(judged.result, PairVotes) else _write_ratings)(judged, folder)
+    paths.append(folder / "winners.csv")
+    write_csv(paths[-1], ItemWinner._fields, JudgedWinners(campaign, judged).list_winners())
     columns = judged.columns()
     if columns:
         differences = [each for column in columns for each in column.differences()]

@@ -25,7 +25,14 @@ from capeval_server.annotation.review.worker_signals import WorkerSignal
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.workers.trust import is_trusted
 
-__all__ = ["Proportion", "WorkerSummary", "measure_consistency", "summarize_workers"]
+__all__ = [
+    "MODEL_ITERATIONS",
+    "MOST_MODELED",
+    "Proportion",
+    "WorkerSummary",
+    "measure_consistency",
+    "summarize_workers",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +59,10 @@ class Proportion:
 
 
 _NONE = Proportion(number=0, of=0)
-# Maximum number of answers that models are fitted to, and of iterations, so that a page opens within seconds.
-_MOST_MODELED, _ITERATIONS = 100_000, 100
+MOST_MODELED = 100_000
+"""Maximum number of answers that models of workers are fitted to, so that a page opens within seconds."""
+MODEL_ITERATIONS = 100
+"""Maximum number of iterations of a model of workers, for the same reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,12 +212,12 @@ def _estimate_quality(
     two different answers.
     """
     found: dict[int, list[tuple[float, float, int]]] = {}
-    for question in task.choices if len(answers) <= _MOST_MODELED else ():
+    for question in task.choices if len(answers) <= MOST_MODELED else ():
         if len({one.choices[question] for one in answers}) < 2:
             continue
         rows = gather_answers((one.item, str(one.worker), one.choices[question]) for one in answers)
-        skill = fit_dawid_skene(rows, one_coin=True, most=_ITERATIONS).skill
-        competence = fit_mace(rows, most=_ITERATIONS).competence
+        skill = fit_dawid_skene(rows, one_coin=True, most=MODEL_ITERATIONS).skill
+        competence = fit_mace(rows, most=MODEL_ITERATIONS).competence
         numbers = rows.count_by_worker()
         for worker, *estimate in zip(rows.workers, skill, competence, numbers, strict=True):
             found.setdefault(int(worker), []).append(

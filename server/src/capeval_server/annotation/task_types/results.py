@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,8 +54,18 @@ class TaskResult:
             answer: The stored answer.
         """
         for part, choice in answer.items():
-            question = task if len(answer) == 1 else part
+            question = self.name_question(task, part, answer)
             yield JudgedQuestion(question=question, choice=choice, value=self.parse_choice(choice))
+
+    def name_question(self, task: str, part: str, parts: Collection[str]) -> str:
+        """Return the name of the question that a part of an answer belongs to.
+
+        Args:
+            task: Name of the task type.
+            part: The part.
+            parts: All parts of the task type's answers.
+        """
+        return task if len(parts) == 1 else part
 
     def parse_choice(self, choice: str) -> float | None:
         """Return the number of a choice; None if it has none."""
@@ -135,6 +145,13 @@ class RatingResult(TaskResult):
     def yes(self) -> tuple[str, ...]:
         """The choices that count as yes, if there is one question."""
         return self.rated[0].yes if len(self.rated) == 1 else ()
+
+    def name_question(self, task: str, part: str, parts: Collection[str]) -> str:
+        """Return the name of the rated question, or of a part that is no question of its own."""
+        if len(parts) == 1:
+            return self.rated[0].question.name
+        names = {rated.part: rated.question.name for rated in self.rated if rated.part}
+        return names.get(part, super().name_question(task, part, parts))
 
     def split_answer(self, task: str, answer: Mapping[str, str]) -> Iterator[JudgedQuestion]:
         """Yield each rated question of a stored answer, and the parts that are no question of their own."""

@@ -32,6 +32,7 @@ __all__ = [
     "TextCheckResult",
     "TextRule",
     "check_captions",
+    "complete_rules",
     "count_words",
     "prepare",
     "stored_verdict",
@@ -154,6 +155,7 @@ class TextRule:
         message: Message for the writer, with `{found}` for the violation, and the names of `_LIMITS`.
         why: Justification, for the page about the rules.
         finds: Returns the violation in a text; empty if there is none.
+        english: Whether the rule is only right for English.
     """
 
     name: str
@@ -161,6 +163,7 @@ class TextRule:
     message: str
     why: str
     finds: Callable[[TokenizedText], str]
+    english: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,6 +299,7 @@ _RULES = (
             " images."
         ),
         finds=_find_there_is,
+        english=True,
     ),
     TextRule(
         name=gettext_noop("picture-of"),
@@ -303,6 +307,7 @@ _RULES = (
         message=gettext_noop("Please do not write '{found}': describe what is in the image."),
         why=gettext_noop("nocaps asks for this. The words would apply to every image."),
         finds=_find_picture_of,
+        english=True,
     ),
     TextRule(
         name=gettext_noop("address"),
@@ -336,6 +341,7 @@ _RULES = (
         ),
         why=gettext_noop("nocaps asks not to use the field to report errors. Reports put the image on hold."),
         finds=_match(_ERROR_REPORT),
+        english=True,
     ),
     TextRule(
         name=gettext_noop("language"),
@@ -345,6 +351,7 @@ _RULES = (
             "Captions are to be in English. 4 to 6 of 10,000 are mistaken for another language."
         ),
         finds=_find_language,
+        english=True,
     ),
     TextRule(
         name=gettext_noop("blocklist"),
@@ -362,6 +369,7 @@ _RULES = (
             " inside. Many are correct, such as 'British' or 'Wii'."
         ),
         finds=_match(_NAME, group=1),
+        english=True,
     ),
     TextRule(
         name=gettext_noop("quotation"),
@@ -380,6 +388,7 @@ _RULES = (
             "COCO and nocaps ask for this. The past and the future are guesses, which differ between people."
         ),
         finds=_match(_OTHER_TIMES),
+        english=True,
     ),
     TextRule(
         name=gettext_noop("unknown-words"),
@@ -390,6 +399,7 @@ _RULES = (
             " dictionary; most of these are misspelled."
         ),
         finds=_find_unknown_words,
+        english=True,
     ),
 )
 
@@ -397,6 +407,18 @@ RULES: Mapping[str, TextRule] = MappingProxyType({rule.name: rule for rule in _R
 """The rules by name, in the order in which they are shown."""
 
 _EXCLUSIVE = ("empty", "too-few-words")
+
+
+def complete_rules(raw: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """Return the rules of a campaign, without the rules for English in other languages.
+
+    Args:
+        raw: Levels by the names of rules, and word lists. Levels that are given stay.
+        language: Code of the campaign's language.
+    """
+    if language.lower().split("-")[0] == "en":
+        return dict(raw)
+    return {**{rule.name: "off" for rule in RULES.values() if rule.english}, **raw}
 
 
 def prepare() -> None:

@@ -287,7 +287,7 @@ def agree(participation: Participation, number: int) -> Participation:
         if texts.number != number:
             raise AssignmentError(gettext("the instructions have changed: please read them again"))
         if now.stage in EXCLUDED:
-            raise AssignmentError(gettext("you get no more work in this campaign"))
+            raise AssignmentError(gettext("you can no longer take part in this study"))
         if now.stage == Participation.Stage.INVITED:
             now.stage = first_stage(now.campaign)
         now.consented_to, now.consented = texts, database_time()

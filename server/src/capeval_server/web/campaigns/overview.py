@@ -23,13 +23,13 @@ from capeval_server.annotation.campaigns.progress import (
     pace_of,
 )
 from capeval_server.annotation.campaigns.progress_plot import progress_plot
+from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.responses.adaptive_sampling import get_latest_choice
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
-from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.jobs.leases import database_time
@@ -142,7 +142,7 @@ def quality_settings(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             return redirect("campaign_quality", now.slug)
     context = {
         "form": form,
-        "warnings": trust_warnings(campaign),
+        "warnings": list_warnings(campaign),
         "changes": lifecycle.quality_changes(campaign),
     }
     return show(request, campaign, "quality", tab="overview", **context, status=form_status(form))

@@ -10,7 +10,7 @@ from capeval_server.annotation.releases.current_results import ALL, CampaignNumb
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
-__all__ = ["ResultPivot", "build_plot", "list_plotted", "list_systems", "pivot"]
+__all__ = ["ModeledScores", "ResultPivot", "build_plot", "list_plotted", "list_systems", "pivot"]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,30 @@ def pivot(
     return found
 
 
-def list_systems(results: CampaignResults) -> dict[str, list[CampaignNumber]]:
-    """Return the scores of systems by question, best first."""
-    return _by_question(results.select("systems"))
+@dataclass(frozen=True)
+class ModeledScores:
+    """Scores of systems by people, and by models of the workers.
+
+    Attributes:
+        models: Names of the models.
+        lines: The score of each system, best first, with its scores by the models.
+    """
+
+    models: tuple[str, ...]
+    lines: tuple[tuple[CampaignNumber, tuple[CampaignNumber | None, ...]], ...]
+
+
+def list_systems(results: CampaignResults) -> dict[str, ModeledScores]:
+    """Return the scores of systems by question."""
+    modeled = {(row.question, row.name, row.other): row for row in results.select("models")}
+    models = tuple(dict.fromkeys(model for *_, model in modeled))
+    return {
+        question: ModeledScores(
+            models,
+            tuple((row, tuple(modeled.get((question, row.name, model)) for model in models)) for row in rows),
+        )
+        for question, rows in _by_question(results.select("systems")).items()
+    }
 
 
 def build_plot(

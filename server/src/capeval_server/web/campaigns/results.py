@@ -13,7 +13,7 @@ from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns.progress import get_progress
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.releases.archives import zip_results
-from capeval_server.annotation.releases.current_results import get_results, render_results
+from capeval_server.annotation.releases.current_results import MOST_DISPUTED, get_results, render_results
 from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.web.campaigns.common import for_managers, show
@@ -40,7 +40,9 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         systems=list_systems(found),
         plotted_systems=list_plotted(found, "systems"),
         plotted_metrics=list_plotted(found, "metrics"),
+        most_disputed=MOST_DISPUTED,
         wins=found.select("wins"),
+        winners=pivot(found, "winners", lambda row: row.category or "none", lambda row: row.name),
         metrics=pivot(found, "metrics", lambda row: row.name, lambda row: row.category or "none"),
         choices=pivot(found, "choices", lambda row: row.category or "none", lambda row: row.name),
         agreement=found.select("agreement"),

@@ -170,7 +170,7 @@ class JudgingForm(forms.Form):
     ) -> None:
         super().__init__(*arguments, **options)
         described = CampaignOptions.described()
-        self.fields |= {name: create_option_field(described[name]) for name in STUDY_SETTINGS}
+        self.fields |= {name: create_option_field(name, described[name]) for name in STUDY_SETTINGS}
         choices = {
             "submissions": [
                 (str(one.pk), f"{one.entrant} ({name_method(one, phase.challenge)})") for one in submissions

@@ -40,7 +40,7 @@ from capeval_server.web.presenters import title_and_rest
 from capeval_server.web.worker.choices import build_questions, keys_of
 from capeval_server.web.worker.enrollment import find_frame, for_workers, show_texts
 from capeval_server.web.worker.frames import get_submission
-from capeval_server.web.worker.pictures import picture_of
+from capeval_server.web.worker.pictures import list_credits, picture_of
 from capeval_server.web.worker.script_texts import list_script_texts
 from capeval_server.web.worker.training import show_try
 
@@ -110,6 +110,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
             for held in rows
         ],
         "number": batch.count(),
+        "credits": list_credits(rows, images),
         "answered": participation.answered,
         "minutes": round(seconds / 60),
         "pay": pay,
