@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.collections import Collection
 from matplotlib.colors import to_rgb
@@ -62,7 +63,7 @@ def check_contrasts(figure: Figure, theme: Theme) -> None:
             assert get_contrast(text.get_color(), theme.background) >= TEXT, text
     for panel in figure.axes:
         assert get_contrast(panel.get_facecolor(), theme.background) == 1
-        drawn = [line.get_color() for line in panel.findobj(Line2D) if line in panel.lines]
+        drawn: list[object] = [line.get_color() for line in panel.findobj(Line2D) if line in panel.lines]
         drawn += [patch.get_facecolor() for patch in panel.patches if isinstance(patch, Rectangle)]
         drawn += [color for each in panel.collections for color in get_edges(each)]
         for color in drawn:
@@ -70,12 +71,9 @@ def check_contrasts(figure: Figure, theme: Theme) -> None:
 
 
 def get_edges(collection: Collection) -> list[object]:
-    """Return the colors of the lines of a collection, such as error bars."""
-    return (
-        []
-        if collection.get_array() is not None
-        else [color for color in collection.get_edgecolor() if color[3] == 1]
-    )
+    """Return the opaque colors of the lines of a collection, such as error bars."""
+    edges = np.atleast_2d(np.asarray(collection.get_edgecolor(), dtype=np.float64).reshape(-1, 4))
+    return [] if collection.get_array() is not None else [tuple(color) for color in edges if color[3] == 1]
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.has_figures])
@@ -113,7 +111,7 @@ def test_texts_in_cells_have_the_contrast_of_texts(theme: Theme) -> None:
     (cells,) = panel.images
     assert len(panel.texts) == len(values)
     for value, text in zip(values, panel.texts, strict=True):
-        assert get_contrast(text.get_color(), cells.to_rgba([value])[0][:3]) >= TEXT, value
+        assert get_contrast(text.get_color(), tuple(cells.to_rgba(np.array([value]))[0])) >= TEXT, value
 
 
 @pytest.mark.parametrize(

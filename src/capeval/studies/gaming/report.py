@@ -88,8 +88,9 @@ def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics
         cells = panel.imshow(values, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
         panel.set_xticks(range(len(metrics)), metrics, rotation=45, ha="right", rotation_mode="anchor")
         panel.set_yticks(range(len(attacks)), [textwrap.fill(name, _NAME_LINE) for name in attacks])
+        colors = cells.to_rgba(values)
         for (row, column), value in np.ndenumerate(values):
-            color = get_text_color(cells.to_rgba(value))
+            color = get_text_color(colors[row, column])
             panel.text(column, row, _format_ratio(value), ha="center", va="center", color=color, fontsize=5.5)
         set_title(figure, "Score relative to honest captions")
         return figure
