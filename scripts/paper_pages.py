@@ -39,18 +39,23 @@ def write_page(name: str, arguments: list[str], folder: Path) -> str:
         output = Path(place)
         command = [sys.executable, "-m", "capeval", "study", name, *arguments, "--output", str(output)]
         subprocess.run(command, check=True)  # noqa: S603 - our own command.
-        figures = folder / "figures" / name
-        figures.mkdir(parents=True, exist_ok=True)
-        for path in sorted(output.glob("*.png")):
-            with Image.open(path) as figure:
-                few = figure.convert("RGB").quantize(_COLORS, dither=Image.Dither.NONE)
-                few.save(figures / path.name, optimize=True)
+        copy_figures(output, folder / "figures" / name)
         return adapt_page(name, (output / "report.md").read_text(encoding="utf-8"))
+
+
+def copy_figures(output: Path, folder: Path) -> None:
+    """Copy the figures of a study as `NAME-light.png` and `NAME-dark.png`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(output.glob("*.png")):
+        stem = path.stem if path.stem.endswith("-dark") else f"{path.stem}-light"
+        with Image.open(path) as figure:
+            few = figure.convert("RGB").quantize(_COLORS, dither=Image.Dither.NONE)
+            few.save(folder / f"{stem}.png", optimize=True)
 
 
 def adapt_page(name: str, report: str) -> str:
     """Return the page of the documentation for the report of a study."""
-    text = re.sub(r"\]\(([\w-]+)\.svg\)", rf"](figures/{name}/\1.png)", report)
+    text = re.sub(r"\]\(([\w-]+)\.svg\)", rf"](figures/{name}/\1-light.png)", report)
     title, rest = text.split("\n", 1)
     return f"{title}\n\nThis page is the output of [`capeval study {name}`](../studies/papers.md).\n{rest}"
 

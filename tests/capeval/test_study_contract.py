@@ -18,7 +18,7 @@ from capeval.cli import studies as registry
 from capeval.cli.app import app
 from capeval.errors import OptionError
 from capeval.report import to_csv
-from capeval.report.figures import COLUMN
+from capeval.report.figures import COLUMN, THEMES
 from capeval.report.study_report import StudyReport
 from tests.capeval.study_cases import CASES, StudyCase, write_files
 
@@ -223,13 +223,14 @@ def test_the_command_writes_the_report_of_python(name: str, files: Path, tmp_pat
         assert (tmp_path / f"{key}.csv").read_text(encoding="utf-8") == to_csv(grid), key
     assert bool(report.figures) is ALL[name].has_figures
     for key in report.figures:
-        png, pdf = ((tmp_path / f"{key}.{form}").read_bytes() for form in ("png", "pdf"))
-        assert png.startswith(b"\x89PNG")
-        assert pdf.startswith(b"%PDF")
-        assert "<svg" in (tmp_path / f"{key}.svg").read_text(encoding="utf-8")
-        # One column of a paper at 300 pixels per inch; two for names with -wide.
-        width = 7 if key.endswith("-wide") else COLUMN
-        assert int.from_bytes(png[16:20]) == round(300 * width)
+        for theme in THEMES:
+            of = {form: (tmp_path / f"{key}{theme.suffix}.{form}").read_bytes() for form in theme.formats}
+            assert of["png"].startswith(b"\x89PNG")
+            assert b"<svg" in of["svg"]
+            assert of.get("pdf", b"%PDF").startswith(b"%PDF")
+            # One column of a paper at 300 pixels per inch; two for names with -wide.
+            width = 7 if key.endswith("-wide") else COLUMN
+            assert int.from_bytes(of["png"][16:20]) == round(300 * width)
 
 
 @pytest.mark.parametrize("name", ALL)

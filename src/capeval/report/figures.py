@@ -8,11 +8,13 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import atomic_write
@@ -20,23 +22,27 @@ from capeval._internal.atomic_write import atomic_write
 __all__ = [
     "COLORS",
     "COLUMN",
-    "FORMATS",
+    "DARK",
+    "LIGHT",
     "STYLE",
+    "THEMES",
     "Curve",
     "Estimate",
+    "Theme",
+    "get_color",
+    "get_text_color",
+    "get_theme",
     "paper_figure",
     "plot_intervals",
     "plot_lines",
     "save_figure",
     "set_title",
     "to_svg",
+    "use_theme",
 ]
 
 COLUMN = 3.3
 """The width of a column in a paper with two columns, in inches."""
-
-FORMATS = ("pdf", "png", "svg")
-"""The formats in which the figures of a study are written."""
 
 Estimate = tuple[float, float, float]
 """A value and the ends of its interval; the ends are NaN without an interval."""
@@ -68,6 +74,54 @@ _PAPER: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "legend.handlelength": 1.5,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theme:
+    """Colors of a figure, and the files that it is written to.
+
+    Attributes:
+        suffix: The end of the file names.
+        formats: The formats of the files.
+        background: The color of the figure and its panels.
+        ink: The color of titles and labels, and of the last color of the palette.
+        soft: The color of tick labels and of lines for comparison.
+        grid: The color of grid lines.
+        map: The colormap of counts, which begins with a color similar to the background.
+    """
+
+    suffix: str
+    formats: tuple[str, ...]
+    background: str
+    ink: str
+    soft: str
+    grid: str
+    map: str
+
+
+LIGHT = Theme(
+    suffix="",
+    formats=("pdf", "png", "svg"),
+    background="#ffffff",
+    ink="#000000",
+    soft="#555555",
+    grid="#dddddd",
+    map="Blues",
+)
+# The background is the one of the documentation.
+DARK = Theme(
+    suffix="-dark",
+    formats=("png", "svg"),
+    background="#14181e",
+    ink="#f0f0f0",
+    soft="#bbbbbb",
+    grid="#3a3f46",
+    map="Blues_r",
+)
+THEMES = (LIGHT, DARK)
+"""The themes in which the figures of a study are written."""
+
+_theme: ContextVar[Theme] = ContextVar("theme", default=LIGHT)
 _DOTS_PER_INCH = 300
 # The longest line of a title, in characters.
 _TITLE_LINE = 48
@@ -91,14 +145,59 @@ class Curve:
 
 
 @contextmanager
+def use_theme(theme: Theme) -> Iterator[None]:
+    """Draw the figures of `paper_figure` in a theme."""
+    token = _theme.set(theme)
+    try:
+        yield
+    finally:
+        _theme.reset(token)
+
+
+def get_theme() -> Theme:
+    """Return the theme of the figures that are drawn now."""
+    return _theme.get()
+
+
+def get_color(place: int) -> str:
+    """Return a color of the palette that is visible in the theme. After eight colors, they repeat."""
+    color = COLORS[place % len(COLORS)]
+    return get_theme().ink if color == LIGHT.ink else color
+
+
+def get_text_color(background: Any) -> str:
+    """Return black or white: the color with the higher contrast on a background.
+
+    Args:
+        background: A color of matplotlib.
+    """
+    channels = [
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in to_rgb(background)
+    ]
+    luminance = sum(weight * each for weight, each in zip((0.2126, 0.7152, 0.0722), channels, strict=True))
+    # The luminance with equal contrasts: (L + 0.05)^2 = 0.05 * 1.05 (WCAG 2.2).
+    return "black" if luminance > math.sqrt(0.05 * 1.05) - 0.05 else "white"
+
+
+@contextmanager
 def paper_figure(height: float, *, width: float = COLUMN) -> Iterator[Figure]:
-    """Create a figure for a paper, with the style of studies while it is drawn.
+    """Create a figure for a paper, with the style of studies and the theme while it is drawn.
 
     Args:
         height: The height in inches.
         width: The width in inches; one column by default.
     """
-    with mpl.rc_context(_PAPER):
+    theme = get_theme()
+    colors: dict[Any, Any] = {
+        "figure.facecolor": theme.background,
+        "axes.facecolor": theme.background,
+        "text.color": theme.ink,
+        "axes.labelcolor": theme.ink,
+        "xtick.color": theme.soft,
+        "ytick.color": theme.soft,
+        "grid.color": theme.grid,
+    }
+    with mpl.rc_context({**_PAPER, **colors}):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         # Matplotlib creates ticks when it draws.
@@ -110,7 +209,7 @@ def plot_lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label
     with paper_figure(2.3) as figure:
         panel = figure.subplots()
         for place, (name, curve) in enumerate(curves.items()):
-            color = COLORS[place % len(COLORS)]
+            color = get_color(place)
             panel.plot(curve.x, curve.y, marker=".", color=color, label=name)
             if curve.low is not None and curve.high is not None:
                 panel.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)
@@ -138,12 +237,12 @@ def plot_intervals(panels: Mapping[str, Mapping[str, Estimate]], *, title: str) 
         axes = figure.subplots(rows, columns, squeeze=False, sharey=len(names) == 1).flat
         for panel, name, values in zip(axes, titles, panels.values(), strict=False):
             for place, (value, low, high) in enumerate(values.values()):
-                panel.plot((low, high), (place, place), color=COLORS[0], linewidth=1.5)
-                panel.plot(value, place, marker="o", markersize=3, color=COLORS[0])
+                panel.plot((low, high), (place, place), color=get_color(0), linewidth=1.5)
+                panel.plot(value, place, marker="o", markersize=3, color=get_color(0))
             panel.set_yticks(range(len(values)), list(values))
             panel.set_ylim(len(values) - 0.5, -0.5)
             panel.set_title(name, loc="left")
-            panel.grid(axis="x", color="#dddddd", linewidth=0.6)
+            panel.grid(axis="x", linewidth=0.6)
         for panel in list(figure.axes)[len(panels) :]:
             panel.set_axis_off()
         set_title(figure, title)

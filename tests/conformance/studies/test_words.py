@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
+import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,8 +17,11 @@ from capeval.studies.words import (
     coco_word_classes,
     human_agreement,
     model_precision,
+    precision_at_recall,
     word_counts,
 )
+from capeval.tokenizers import tokenize
+from tests.shared_data import shared_data
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +74,29 @@ def test_verbs_and_adjectives_have_smaller_recall(agreements: list[WordAgreement
 
 
 def test_a_system_that_knows_the_captions_is_as_precise_as_can_be(counts: WordCounts) -> None:
-    from capeval.studies.words import precision_at_recall
-
     row = counts.words.index("elephant")
     shares = (counts.counts[row] / counts.captions).tolist()
     scores = {"elephant": dict(zip(counts.image_ids, shares, strict=True))}
     people = human_agreement(counts, 4)
     recall = {"elephant": float(people.recall[row])}
     assert precision_at_recall(counts, scores, recall, 4).precision["elephant"] > people.precision[row]
+
+
+def test_equal_scores_are_in_random_order(counts: WordCounts) -> None:
+    """The score of a word is the number of three systems with the word in their caption."""
+    scores: dict[str, Counter[int | str]] = {word: Counter() for word in counts.words}
+    for path in sorted(shared_data("systems_val2014").glob("*.json.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            results = json.load(file)
+        for result, tokens in zip(results, tokenize([each["caption"] for each in results]), strict=True):
+            for word in scores.keys() & set(tokens):
+                scores[word][result["image_id"]] += 1
+    compared = {word: dict(images) for word, images in scores.items() if images}
+    people = human_agreement(counts, 4)
+    recall = dict(zip(people.words, people.recall.tolist(), strict=True))
+    found = precision_at_recall(counts, compared, recall, 4).precision
+    assert len(found) == 835
+    assert np.mean(list(found.values())) == pytest.approx(0.267, abs=5e-4)
+    # Images without a score are equal, too. Without fair ties, "elephant" had 0.042.
+    named = {word: found[word] for word in ("elephant", "dog", "tennis")}
+    assert named == pytest.approx({"elephant": 0.711, "dog": 0.894, "tennis": 0.995}, abs=5e-4)

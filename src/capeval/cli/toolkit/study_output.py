@@ -84,7 +84,7 @@ def write_study_report(
     tables = {**report.tables, **{name: make() for name, make in report.long_tables.items()}}
     for name, grid in tables.items():
         deliver(to_csv(grid), folder / f"{name}.csv")
-    drawn = [path for name, draw in figures.items() for path in _write_figure(draw(), folder / name)]
+    drawn = [path for name, draw in figures.items() for path in _write_figure(draw, folder / name)]
     written = len(tables) + len(drawn) + len(write(folder))
     deliver(f"{written} files in {folder}\n", None)
 
@@ -102,13 +102,17 @@ def _list_possible_figures(report: StudyReport) -> Mapping[str, Callable[[], Fig
     return {}
 
 
-def _write_figure(figure: Figure, place: Path) -> list[Path]:
-    """Write a figure in each format, and return the paths."""
-    from capeval.report.figures import FORMATS, save_figure
+def _write_figure(draw: Callable[[], Figure], place: Path) -> list[Path]:
+    """Draw a figure in each theme, write it in the formats of the theme, and return the paths."""
+    from capeval.report.figures import THEMES, save_figure, use_theme
 
-    paths = [place.with_name(f"{place.name}.{form}") for form in FORMATS]
-    for path in paths:
-        save_figure(figure, path)
+    paths = []
+    for theme in THEMES:
+        with use_theme(theme):
+            figure = draw()
+        for form in theme.formats:
+            paths.append(place.with_name(f"{place.name}{theme.suffix}.{form}"))
+            save_figure(figure, paths[-1])
     return paths
 
 

@@ -23,15 +23,15 @@ def draw_versions(curves: Curves, counts: Sequence[int]) -> Figure:
         curves: Class to metric to the accuracy for each of `counts`.
         counts: The numbers of references.
     """
-    from capeval.report.figures import COLORS, paper_figure
+    from capeval.report.figures import get_color, paper_figure
 
     with paper_figure(5.4) as figure:
         panels = figure.subplots(len(_FAMILIES), sharex=True)
         for panel, family in zip(panels, _FAMILIES, strict=True):
             names = [name for name in curves["all"] if name.startswith(family)]
-            for name, color, marker in zip(names, COLORS, _MARKERS, strict=False):
+            for place, (name, marker) in enumerate(zip(names, _MARKERS, strict=False)):
                 means = [100 * point.mean for point in curves["all"][name]]
-                panel.plot(counts, means, color=color, marker=marker, markersize=3, label=name)
+                panel.plot(counts, means, color=get_color(place), marker=marker, markersize=3, label=name)
             panel.set_xscale("log")
             panel.set_xticks(counts, [str(count) for count in counts])
             panel.minorticks_off()

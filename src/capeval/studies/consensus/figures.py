@@ -91,10 +91,10 @@ def accuracy_curves(
 def _draw_curves(
     panel: Axes, metrics: Mapping[str, Sequence[AccuracyOverDraws]], counts: Sequence[int]
 ) -> None:
-    from capeval.report.figures import COLORS
+    from capeval.report.figures import get_color
 
     for place, (name, points) in enumerate(metrics.items()):
-        color = COLORS[place % len(COLORS)]
+        color = get_color(place)
         means = np.array([100 * one.mean for one in points])
         low, high = np.array([[100 * one.low, 100 * one.high] for one in points]).T
         ends = np.array([[100 * one.lowest, 100 * one.highest] for one in points])
@@ -125,7 +125,7 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
     Args:
         wins: The fraction of wins of each system, by judgment or metric.
     """
-    from capeval.report.figures import COLORS, paper_figure
+    from capeval.report.figures import COLORS, get_color, paper_figure
 
     with paper_figure(2.6) as figure:
         panel = figure.subplots()
@@ -133,7 +133,7 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
         places, width = np.arange(len(systems)), 0.8 / len(wins)
         for turn, (name, won) in enumerate(wins.items()):
             offset = (turn - (len(wins) - 1) / 2) * width
-            color = COLORS[turn % len(COLORS)]
+            color = get_color(turn)
             # Colors repeat after eight bars; hatching distinguishes the repeated ones.
             hatch = "//" if turn >= len(COLORS) else None
             values = list(won.fractions.values())

@@ -114,7 +114,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
 
     Images require annotations.
     """
-    from capeval.report.figures import COLORS, paper_figure
+    from capeval.report.figures import get_color, paper_figure
 
     panels_of: list[tuple[str, str, dict[str, NDArray[np.int64]], int]] = [
         ("Words per caption", "captions", {name: each.histogram for name, each in corpora.items()}, 30)
@@ -134,7 +134,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
                 heights = np.append(histogram[:most], histogram[most:].sum())
                 x = np.arange(len(heights))
                 shares = 100 * heights / histogram.sum()
-                panel.plot(x, shares, marker=".", color=COLORS[place % len(COLORS)], label=name)
+                panel.plot(x, shares, marker=".", color=get_color(place), label=name)
             panel.set_title(title, loc="left")
             panel.set_xlabel(f"{title.split()[0]} (last point: {most} or more)")
             panel.set_ylabel(f"Share of {what} (%)")

@@ -243,7 +243,7 @@ def bars(
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
-    from capeval.report.figures import COLORS, paper_figure, set_title
+    from capeval.report.figures import get_color, get_theme, paper_figure, set_title
 
     domains = _list_domains(systems)
     width = 0.8 / len(systems)
@@ -254,7 +254,7 @@ def bars(
         for place, (name, scores) in enumerate(systems.items()):
             x = [group - 0.4 + width * (place + 0.5) for group in range(len(domains))]
             y = [100 * scores.corpus[domain][metric] for domain in domains]
-            drawn = panel.bar(x, y, width * 0.95, color=COLORS[place % len(COLORS)], label=name)
+            drawn = panel.bar(x, y, width * 0.95, color=get_color(place), label=name)
             panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=6, rotation=rotation)
         people = [(human or {}).get(domain, {}).get(metric) for domain in domains]
         for group, score in enumerate(people):
@@ -262,7 +262,7 @@ def bars(
                 ends = (group - 0.42, group + 0.42)
                 # All lines share one legend entry.
                 label = None if panel.lines else "people (published)"
-                panel.plot(ends, (score, score), color="#555555", linestyle="--", label=label)
+                panel.plot(ends, (score, score), color=get_theme().soft, linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
         set_title(figure, f"{metric} by domain{_describe_weights(systems, metric)}")

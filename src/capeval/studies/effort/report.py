@@ -44,7 +44,7 @@ def _plot_precision(forecast: Forecast) -> Figure:
 
     Both are proportional to one over the square root of the number of images.
     """
-    from capeval.report.figures import COLORS, paper_figure, set_title
+    from capeval.report.figures import get_color, paper_figure, set_title
 
     images = forecast.images * np.linspace(0.1, 2, 96)
     lines = (
@@ -53,7 +53,8 @@ def _plot_precision(forecast: Forecast) -> Figure:
     )
     with paper_figure(2.4) as figure:
         panel = figure.subplots()
-        for (label, value), color in zip(lines, COLORS, strict=False):
+        for place, (label, value) in enumerate(lines):
+            color = get_color(place)
             panel.plot(images, 100 * value * np.sqrt(forecast.images / images), color=color, label=label)
             panel.plot(forecast.images, 100 * value, marker="o", color=color)
         panel.set(

@@ -80,16 +80,17 @@ def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics
         attacks: The names of the rows.
         metrics: The names of the columns.
     """
-    from capeval.report.figures import paper_figure, set_title
+    from capeval.report.figures import get_text_color, paper_figure, set_title
 
     values = np.asarray(ratios, dtype=np.float64)
     with paper_figure(0.9 + 0.25 * len(attacks)) as figure:
         panel = figure.subplots()
-        panel.imshow(values, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
+        cells = panel.imshow(values, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
         panel.set_xticks(range(len(metrics)), metrics, rotation=45, ha="right", rotation_mode="anchor")
         panel.set_yticks(range(len(attacks)), [textwrap.fill(name, _NAME_LINE) for name in attacks])
+        colors = cells.to_rgba(values)
         for (row, column), value in np.ndenumerate(values):
-            color = "white" if abs(value - 1) > 0.75 else "black"
+            color = get_text_color(colors[row, column])
             panel.text(column, row, _format_ratio(value), ha="center", va="center", color=color, fontsize=5.5)
         set_title(figure, "Score relative to honest captions")
         return figure

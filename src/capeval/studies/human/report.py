@@ -94,14 +94,14 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
     """
     from matplotlib.ticker import MaxNLocator
 
-    from capeval.report.figures import COLORS, paper_figure
+    from capeval.report.figures import get_color, paper_figure
 
     counted = [result for result in results if result.references is not None]
     x = [result.references or 0 for result in counted]
     with paper_figure(2.4) as figure:
         panel = figure.subplots()
         for column, name in enumerate(results[0].names):
-            color = COLORS[column % len(COLORS)]
+            color = get_color(column)
             y = [result.mean[column] for result in counted]
             low, high = ([end(result.draws[:, column]) for result in counted] for end in (np.min, np.max))
             panel.plot(x, y, marker=".", color=color, label=name)

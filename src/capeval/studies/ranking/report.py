@@ -98,14 +98,16 @@ def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
         pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst, by
             the names of the metrics: `Y against X`.
     """
-    from capeval.report.figures import paper_figure, set_title
+    from capeval.report.figures import get_theme, paper_figure, set_title
 
     columns = min(len(pairs), 2)
     rows = math.ceil(len(pairs) / columns)
     with paper_figure(0.4 + rows * 3.0 / columns) as figure:
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for panel, (title, (first, second)) in zip(panels, pairs.items(), strict=False):
-            panel.hist2d(first, second, bins=24, range=((0, 1), (0, 1)), cmap="Blues", rasterized=True)
+            panel.hist2d(
+                first, second, bins=24, range=((0, 1), (0, 1)), cmap=get_theme().map, rasterized=True
+            )
             y_name, _, x_name = title.partition(" against ")
             panel.set(xlabel=x_name, ylabel=y_name, aspect="equal")
         for panel in panels[len(pairs) :]:

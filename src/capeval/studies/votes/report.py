@@ -45,7 +45,7 @@ def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str =
 
 def _plot_wins(wins: Sequence[WriterWins]) -> Figure:
     """Plot the shares of wins and ties of two writers, one bar per class and pair of writers."""
-    from capeval.report.figures import COLORS, paper_figure, set_title
+    from capeval.report.figures import get_color, paper_figure, set_title
 
     names = [f"{each.kind}: {each.a} / {each.b}" for each in wins]
     pairs = np.array([[each.a_wins, each.ties, each.b_wins] for each in wins], dtype=np.float64)
@@ -54,7 +54,7 @@ def _plot_wins(wins: Sequence[WriterWins]) -> Figure:
     with paper_figure(0.9 + 0.22 * len(wins)) as figure:
         panel = figure.subplots()
         starts = np.zeros(len(wins))
-        parts = (("first writer", COLORS[0]), ("tie", "#bbbbbb"), ("second writer", COLORS[1]))
+        parts = (("first writer", get_color(0)), ("tie", "#bbbbbb"), ("second writer", get_color(1)))
         for (label, color), widths in zip(parts, shares.T, strict=True):
             panel.barh(range(len(wins)), widths, left=starts, color=color, label=label, height=0.7)
             starts += widths

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from capeval.report.figures import COLORS, COLUMN, paper_figure
+from capeval.report.figures import COLUMN, get_color, paper_figure
 from capeval.report.point_labels import PointLabel, label_points
 from capeval.studies.words import WordAgreement, WordStudy, model_precision
 
@@ -38,10 +38,10 @@ def word_agreement(study: WordStudy, labels: Sequence[str] = (), *, wide: bool =
     with paper_figure(height, width=width) as figure:
         panels = figure.subplots(*((2, 3) if wide else (3, 2)), sharex=True, sharey=True).flat
         rows_of = {}
-        for panel, name, color in zip(panels, ("noun", "adjective", "verb"), COLORS[:3], strict=False):
+        for place, (panel, name) in enumerate(zip(panels, ("noun", "adjective", "verb"), strict=False)):
             rows = [row for row, word in enumerate(people.words) if study.classes.get(word) == name]
             rows_of[panel] = rows
-            _draw_words(panel, people, rows, color)
+            _draw_words(panel, people, rows, get_color(place))
             panel.set_title(f"{name.capitalize()}s ({len(rows)})", loc="left")
         _draw_systems(panels[3], study)
         _draw_references(panels[4], study)
@@ -72,7 +72,7 @@ def _draw_systems(panel: Axes, study: WordStudy) -> None:
         people.recall,
         people.precision,
         ".",
-        color=COLORS[0],
+        color=get_color(0),
         markersize=2.5,
         markeredgewidth=0,
         # Above the many points of systems.
@@ -86,20 +86,20 @@ def _draw_systems(panel: Axes, study: WordStudy) -> None:
             system.recall,
             system.precision,
             _MARKERS[place % len(_MARKERS)],
-            color=(COLORS[5], COLORS[3], COLORS[1], COLORS[2])[place % 4],
+            color=get_color((5, 3, 1, 2)[place % 4]),
             markersize=2,
             markeredgewidth=0,
             alpha=0.5,
             label=name,
             rasterized=True,
         )
-    _draw_model(panel, people.references, COLORS[7], "model")
+    _draw_model(panel, people.references, get_color(7), "model")
 
 
 def _draw_references(panel: Axes, study: WordStudy) -> None:
     panel.set_title("By number of others", loc="left")
     for place, people in enumerate(study.people):
-        color = COLORS[place % len(COLORS)]
+        color = get_color(place)
         panel.plot(
             people.recall,
             people.precision,
