@@ -144,6 +144,38 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
     assert "/annotate/first-m5/" not in nothing
 
 
+def test_bundles_that_cannot_open_say_where_to_add_the_information(judged: Challenge, olga: Someone) -> None:
+    form = {
+        "submissions": re.findall(r'name="submissions" value="([^"]+)"', olga.see(f"{PLACE}judge/")),
+        "kinds": ["m5", "triplet"], "references": "val/c2", "images": 4, "answers": 3, "name": "bare",
+        "title": "Bare", "hourly": 12, "fee": 0, "phase": "open", "check_every": 0, "run_by": "Vision Lab",
+    }  # fmt: skip
+    lacking = (
+        "the contact (contact), the license of the answers (license), the pay (pay_terms or pay_per_answer)"
+    )
+    found = olga.do(f"{PLACE}judge/", **form, status=200).content.decode()
+    assert f"The campaigns cannot open without information for their workers: {lacking}." in found
+    sha256 = hidden(found, "sha256")
+    # The choices can be changed, with everything that was chosen.
+    again = olga.do(f"{PLACE}judge/create/", sha256=sha256, seen="0", change="1", status=200).content.decode()
+    for text in ('value="bare"', 'value="Vision Lab"'):
+        assert text in again
+    assert not Campaign.objects.exists()
+    created = olga.do(f"{PLACE}judge/create/", sha256=sha256, seen="0")
+    page = olga.see(created.headers["Location"])
+    for kind in ("m5", "triplet"):
+        assert f'{lacking}. <a href="/campaigns/bare-{kind}/quality/#id_run_by">Add the information' in page
+    # None of several drafts opens if one can't.
+    (first, second) = Campaign.objects.order_by("pk")
+    Campaign.objects.filter(pk=first.pk).update(settings={**first.settings, **STUDY})
+    refused = olga.do(f"{PLACE}act/", campaigns=[first.slug, second.slug], act="open", status=422)
+    assert f"the campaign {second.slug} cannot open" in refused.content.decode()
+    assert set(Campaign.objects.values_list("state", flat=True)) == {"draft"}
+    # The next bundle begins with the information of the organizer's last campaign.
+    Campaign.objects.update(settings={**first.settings, **STUDY})
+    assert 'value="lab@example.org"' in olga.see(f"{PLACE}judge/")
+
+
 def test_a_program_judges_a_leaderboard(judged: Challenge, olga: Someone) -> None:
     program = olga.program("organize")
     asked = {"phase": "open", "kinds": ["m5", "triplet"], "images": 4, "name": "again"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import time
 from datetime import timedelta
@@ -588,3 +589,42 @@ def test_a_link_that_a_competitor_opens_stays_valid(challenge: Challenge) -> Non
     other = Client()
     other.get(f"{place}enter/{token}/")
     assert other.get(place).status_code == 200
+
+
+def test_participants_who_worked_signed_out_are_marked(challenge: Challenge) -> None:
+    campaign = make("triplet", answers=5, items=4)
+    assert "Participants of the challenge" not in consent(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(challenge=challenge)
+    campaign.refresh_from_db()
+    assert "Participants of the challenge “A small challenge” can't judge its captions." in consent(campaign)
+    ann = User.objects.create(username="ann")
+    make_team(ann, challenge)
+    staff, browser = Client(), Client()
+    staff.force_login(User.objects.create(username="staff", is_staff=True))
+    (token,) = enrollment.invite(None, campaign, 1)
+    place = f"/annotate/{campaign.slug}/"
+    browser.get(f"{place}enter/{token}/")
+    browser.post(f"{place}agree/", {"texts": "1"})
+    worker = Participation.objects.get(stage="working")
+    answer(hold(worker))
+    pages = [f"/campaigns/{campaign.slug}/workers/{each}" for each in ("", f"{worker.worker.pseudonym}/")]
+    marks = (">participant</span>", "The account of this worker takes part in the challenge.")
+    for page, mark in zip(pages, marks, strict=True):
+        assert mark not in staff.get(page).content.decode()
+    browser.force_login(ann)
+    assert browser.get(place).status_code == 409
+    for page, mark in zip(pages, marks, strict=True):
+        assert mark in staff.get(page).content.decode()
+    # The organizer decides.
+    assert counted(campaign) == 1
+    moderation.block(None, worker, "takes part in the challenge")
+    assert counted(campaign) == 0
+    assert marks[1] not in staff.get(pages[1]).content.decode()
+
+
+def consent(campaign: Campaign) -> str:
+    """The page that a new worker reads before they agree."""
+    (token,) = enrollment.invite(None, campaign, 1)
+    browser = Client()
+    browser.get(f"/annotate/{campaign.slug}/enter/{token}/")
+    return html.unescape(browser.get(f"/annotate/{campaign.slug}/").content.decode())

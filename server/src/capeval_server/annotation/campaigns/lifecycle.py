@@ -8,10 +8,11 @@ Each change is recorded in the history of its challenge.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from pydantic import ValidationError
 
@@ -41,6 +42,8 @@ __all__ = [
     "get_recent_information",
     "items_of",
     "list_managed_campaigns",
+    "name_missing",
+    "open_drafts",
     "quality_changes",
     "quality_settings",
     "set_answers",
@@ -134,9 +137,27 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
     return now
 
 
+def open_drafts(user: User | None, campaigns: Iterable[Campaign]) -> int:
+    """Open all drafts among some campaigns, or none, and return their number.
+
+    Raises:
+        CampaignError: A draft lacks information about the study.
+    """
+    with transaction.atomic():
+        drafts = [campaign for campaign in campaigns if campaign.state == _State.DRAFT]
+        for campaign in drafts:
+            change_state(user, campaign, _State.OPEN)
+    return len(drafts)
+
+
+def name_missing(settings: Mapping[str, Any]) -> str:
+    """Return the names of the information for workers that settings lack, as a text."""
+    return ", ".join(_STUDY_TEXTS[name] for name in list_missing(settings))
+
+
 def describe_missing(campaign: Campaign) -> str:
     """Return which information for workers a campaign needs to open; empty if it has all."""
-    missing = ", ".join(_STUDY_TEXTS[name] for name in list_missing(campaign.settings))
+    missing = name_missing(campaign.settings)
     if not missing:
         return ""
     return (

@@ -43,9 +43,11 @@ __all__ = [
     "has_agreed",
     "invite",
     "invite_to_all",
+    "judges_challenge",
     "latest_texts",
     "link",
     "link_visitor",
+    "list_competing",
     "list_invited",
     "list_other_campaigns",
     "revoke",
@@ -237,11 +239,26 @@ def _find_conflict(participation: Participation, person: int, known: QuerySet[Pa
     return ""
 
 
+def judges_challenge(campaign: Campaign) -> bool:
+    """Return whether a campaign judges the captions of a challenge's participants."""
+    return campaign.challenge_id is not None and task_named(campaign.kind).result.judges_systems
+
+
 def competes(campaign: Campaign, person: int) -> bool:
     """Return whether a user takes part in the challenge that a campaign judges."""
-    if campaign.challenge_id is None or not task_named(campaign.kind).result.judges_systems:
+    if not judges_challenge(campaign):
         return False
     return Membership.objects.filter(user=person, team__challenge=campaign.challenge_id).exists()
+
+
+def list_competing(campaign: Campaign) -> set[int]:
+    """Return the participations of workers with the account of a participant of the judged challenge."""
+    if not judges_challenge(campaign):
+        return set()
+    users = Membership.objects.filter(team__challenge=campaign.challenge_id).values("user")
+    rows = campaign.participations.exclude(stage=Participation.Stage.INVITED)
+    own = Q(worker__user__in=users) | Q(worker__account__in=users)
+    return set(rows.filter(own).values_list("pk", flat=True))
 
 
 def latest_texts(campaign: Campaign) -> TextVersion:

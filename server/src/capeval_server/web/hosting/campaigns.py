@@ -37,7 +37,9 @@ def _show_campaigns(
     request: HttpRequest, challenge: Challenge, form: CampaignsForm, links: list[str] | None = None
 ) -> HttpResponse:
     found = with_counts(challenge.campaigns.all())
-    context = {"campaigns": found, "form": form, "links": links or []}
+    drafts = [campaign for campaign in found if campaign.state == Campaign.State.DRAFT]
+    incomplete = [(draft, lacking) for draft in drafts if (lacking := lifecycle.name_missing(draft.settings))]
+    context = {"campaigns": found, "incomplete": incomplete, "form": form, "links": links or []}
     return show(request, challenge, "campaigns", tab="campaigns", **context, status=form_status(form))
 
 
@@ -51,10 +53,8 @@ def act(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     chosen = list(challenge.campaigns.filter(slug__in=form.cleaned_data["campaigns"]).order_by("pk"))
     try:
         if form.cleaned_data["act"] == "open":
-            for campaign in chosen:
-                if campaign.state == Campaign.State.DRAFT:
-                    lifecycle.change_state(user, campaign, Campaign.State.OPEN)
-            add_success_message(request, "Opened the campaigns.")
+            opened = lifecycle.open_drafts(user, chosen)
+            add_success_message(request, f"Opened {opened} campaign{'' if opened == 1 else 's'}.")
             return redirect_to_campaigns(challenge, chosen)
         tokens = enrollment.invite_to_all(user, chosen, form.cleaned_data["number"])
     except CapevalError as error:

@@ -20,6 +20,7 @@ from capeval_server.accounts.services.users import get_user
 from capeval_server.annotation.campaigns import leaderboard_judging as judging
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.judging_forecast import forecast_judging
+from capeval_server.annotation.campaigns.lifecycle import get_recent_information, name_missing
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import ConflictError
@@ -48,7 +49,8 @@ def judge(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Show the form to judge a leaderboard, and the forecast of the campaigns."""
     phase = _get_chosen_phase(challenge, request.POST.get("phase") or request.GET.get("phase", ""))
     if request.method != "POST":
-        return _show_form(request, challenge, phase, _build_form(phase))
+        form = _build_form(phase, initial=get_recent_information(get_user(request)))
+        return _show_form(request, challenge, phase, form)
     data = request.POST.copy()
     if uploaded := request.FILES.get("pictures"):
         # Browsers do not send a file again, so it is kept until the campaigns are created.
@@ -70,8 +72,8 @@ def _get_chosen_phase(challenge: Challenge, name: str) -> Phase:
     return next((each for each in phases if each.name == name), phases[0])
 
 
-def _build_form(phase: Phase, *sent: Any) -> forms.JudgingForm:
-    return forms.JudgingForm(phase, judging.list_judgeable(phase), judging.judging_kinds(), *sent)
+def _build_form(phase: Phase, *sent: Any, **options: Any) -> forms.JudgingForm:
+    return forms.JudgingForm(phase, judging.list_judgeable(phase), judging.judging_kinds(), *sent, **options)
 
 
 def _show_form(
@@ -115,6 +117,7 @@ def _preview(
         "hours": sum(each.hours for each in found),
         "cost": sum(each.cost for each in found),
         "is_share": any(each.is_share for each in found),
+        "lacking": name_missing(wanted.options),
     }
     return show(request, challenge, "judge_forecast", tab="campaigns", **context)
 
@@ -141,7 +144,7 @@ def _build_request(challenge: Challenge, choices: dict[str, Any]) -> judging.Jud
 @for_organizers
 @require_POST
 def create(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Create the campaigns of a forecast as drafts."""
+    """Create the campaigns of a forecast as drafts, or show its choices again to change them."""
     confirm, user = ConfirmUploadForm(request.POST), get_user(request)
     if not confirm.is_valid():
         return redirect("organizer_campaigns", challenge.slug)
@@ -153,6 +156,8 @@ def create(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     choices = json.loads(files.pop(_CHOICES))
+    if "change" in request.POST:
+        return _show_choices(request, challenge, choices)
     try:
         made = judging.create_judging(user, _build_request(challenge, choices), files)
     except CapevalError as error:
@@ -171,13 +176,14 @@ def _format_value(value: str | float | None) -> str:
 
 
 def _show_choices(
-    request: HttpRequest, challenge: Challenge, choices: dict[str, Any], problem: str
+    request: HttpRequest, challenge: Challenge, choices: dict[str, Any], problem: str = ""
 ) -> HttpResponse:
-    """Show the form with the choices of a forecast, which could not be created."""
+    """Show the form with the choices of a forecast, and the problem of its campaigns if there is one."""
     data = QueryDict(mutable=True)
     for name, value in choices.items():
         data.setlist(name, value if isinstance(value, list) else [_format_value(value)])
     phase = _get_chosen_phase(challenge, choices["phase"])
     form = _build_form(phase, data)
-    form.add_error(None, problem)
+    if problem:
+        form.add_error(None, problem)
     return _show_form(request, challenge, phase, form)

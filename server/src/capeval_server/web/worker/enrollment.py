@@ -189,6 +189,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "consent": to_html(texts.consent),
         "study": get_options(participation.campaign),
         "images": task_named(participation.campaign.kind).needs_image,
+        "judges_challenge": enrollment.judges_challenge(participation.campaign),
         "avoids": participation.avoids_warnings,
         "again": participation.consented_to_id is not None,
         "from_panel": panels.open_session(participation) is not None,
