@@ -1,7 +1,7 @@
 """Print the share of lines of each distribution that the gate's tests execute.
 
-With `COVERAGE=build/coverage.json`, `make test` runs the tests with SlipCover, which writes the file. `make test-system`
-and `make coverage` run this script.
+With `COVERAGE=build/coverage.json`, `make test` runs the tests with SlipCover, which writes the file.
+`make test-system` and `make coverage` run this script.
 Lines that only child processes of the tests execute are not counted, so the shares are lower bounds.
 """
 
