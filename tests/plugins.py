@@ -38,6 +38,7 @@ def write_distribution(
     (info / "entry_points.txt").write_text(
         "".join(f"[{group}]\n{line}\n" for group, line in entries.items()), encoding="utf-8"
     )
+    (info / "top_level.txt").write_text("\n".join(modules), encoding="utf-8")
     for module, source in modules.items():
         (folder / f"{module}.py").write_text(source, encoding="utf-8")
 

@@ -121,6 +121,8 @@ def check_scores(name: str, metric: Metric) -> None:
     good, bad = (capeval.evaluate(REFERENCES, each, [name], subsets=SUBSETS) for each in (GOOD, BAD))
     assert tuple(good.corpus) == tuple(good.per_image) == metric.names
     assert {str(each).split("|")[0] for each in good.signatures.values()} == {metric.family}
+    plugin = None if type(metric).__module__.startswith("capeval.") else "capeval-toy-1.0"
+    assert {each.plugin for each in good.signatures.values()} == {plugin}
     compared = good.compare(bad, samples=20)
     for score in metric.names:
         assert len(good.per_image[score]) == len(GOOD)

@@ -273,7 +273,7 @@ def test_other_files_are_refused(content: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"metric": "Toy"}, "the report has the metric 'Toy', which is unknown here"),
+        ({"metric": "Toy"}, "the report has the metric 'Toy', which is not registered here"),
         ({"options": ["n=9", "sigma=6"]}, "the report's options of CIDEr-D: 'n' must be"),
         ({"options": ["width=2"]}, "CIDEr-D has no option 'width'"),
         ({"seed": 3}, "the report's CIDEr-D depends on random draws"),

@@ -97,6 +97,8 @@ class Signature:
         document_frequencies: The source of document frequencies, for metrics that use them. For a corpus
             other than the references, its name and fingerprint.
         seed: The seed, for scores that depend on random draws, such as held-out captions.
+        plugin: For a metric of another package, the package and its version, such as `toy-metrics-1.2`; for
+            one in a single file, the file's name and fingerprint, such as `repetition.py-1f4a09c2`.
         version: The version of capeval.
     """
 
@@ -108,6 +110,7 @@ class Signature:
     digest: Digest
     document_frequencies: str | None = None
     seed: int | None = None
+    plugin: str | None = None
     version: str = _native.__version__
 
     def __str__(self) -> str:
@@ -123,6 +126,8 @@ class Signature:
             parts.append(f"df={self.document_frequencies}")
         if self.seed is not None:
             parts.append(f"seed={self.seed}")
+        if self.plugin is not None:
+            parts.append(f"plugin={self.plugin}")
         return "|".join([*parts, f"capeval={self.version}"])
 
 

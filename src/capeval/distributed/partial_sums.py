@@ -195,6 +195,7 @@ class Sums:
                     references=format_counts(cells["references_least"], cells["references_most"]),
                     digest=Digest.of_total(cells["digest"] % 2**64),
                     document_frequencies=part["document_frequencies"],
+                    plugin=part.get("plugin"),
                     version=part["version"],
                 )
                 for part in parts
@@ -215,11 +216,13 @@ class Sums:
 
 def get_mergeable_fields(signature: Signature) -> dict[str, Any]:
     """Return the signature fields that must match before sums are merged."""
+    of_plugin = {} if signature.plugin is None else {"plugin": signature.plugin}
     return {
         "family": signature.metric,
         "signed": list(signature.options),
         "tokenizer": signature.tokenizer,
         "document_frequencies": signature.document_frequencies,
+        **of_plugin,
         "version": signature.version,
     }
 
@@ -229,14 +232,15 @@ def format_mergeable_fields(signature: Signature) -> str:
     frequencies = signature.document_frequencies
     parts = [signature.metric, *signature.options, f"tokenizer={signature.tokenizer}"]
     parts += [f"df={frequencies}"] * (frequencies is not None)
+    parts += [f"plugin={signature.plugin}"] * (signature.plugin is not None)
     return "|".join([*parts, f"capeval={signature.version}"])
 
 
 def _add_signatures(key: str, a: Signature, b: Signature) -> Signature:
     if get_mergeable_fields(a) != get_mergeable_fields(b):
         raise MismatchError(
-            f"added sums of {key} must have the same metric, options, tokenizer, document frequencies and"
-            f" version (got {format_mergeable_fields(a)}, and {format_mergeable_fields(b)})"
+            f"added sums of {key} must have the same metric, options, tokenizer, document frequencies,"
+            f" plug-in and version (got {format_mergeable_fields(a)}, and {format_mergeable_fields(b)})"
         )
     if a.document_frequencies == "references":
         raise MismatchError(

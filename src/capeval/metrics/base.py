@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from capeval._internal.file_fingerprints import fingerprint_file
+from capeval._internal.plugin_versions import get_plugin
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import CapevalError, MismatchError, OptionError, UnscoredWarning
@@ -43,6 +44,9 @@ __all__ = [
     "make_missing_options_error",
     "require_family",
 ]
+
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
 """Function from candidates to statistics: one row per candidate, in their order."""
@@ -416,7 +420,7 @@ class Prepared:
         require_family(type(metric))
         self.metric = metric
         self.references = references
-        self._kernel = metric.kernel(references)
+        self._kernel = _call(metric, metric.kernel, references)
 
     def __reduce__(self) -> tuple[type[Prepared], tuple[Metric, TokenizedReferences]]:
         return type(self), (self.metric, self.references)
@@ -446,17 +450,8 @@ class Prepared:
         return statistics
 
     def _compute(self, candidates: TokenizedCandidates) -> FloatArray:
+        statistics = _call(self.metric, self._kernel, candidates)
         name = type(self.metric).__name__
-        try:
-            statistics = self._kernel(candidates)
-        except CapevalError:
-            raise
-        except Exception as error:
-            if type(self.metric).__module__.partition(".")[0] == "capeval":
-                raise
-            place = extract_tb(error.__traceback__)[-1]
-            reason = f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
-            raise OptionError(f"{name}.kernel failed: {reason}") from error
         expected = (len(candidates), len(self.metric.statistics))
         got = getattr(statistics, "shape", type(statistics).__name__)
         if got != expected:
@@ -464,6 +459,14 @@ class Prepared:
                 f"{name}.kernel must return an array with a row per candidate and a column per statistic, of"
                 f" shape {expected} (got {got})"
             )
+        if _is_of_plugin(self.metric):
+            wrong = np.argwhere(~np.isfinite(statistics))
+            if len(wrong):
+                row, column = wrong[0]
+                raise OptionError(
+                    f"{name}.kernel must return finite numbers (got {statistics[row, column]} for the image"
+                    f" {candidates.image_ids[row]!r})"
+                )
         return statistics
 
     def signature(self) -> Signature:
@@ -491,6 +494,24 @@ class Prepared:
             candidates = self.references.candidates(Candidates(candidates))
         statistics = self.statistics(candidates)
         return make_scores(self, statistics, candidates.image_ids)
+
+
+def _is_of_plugin(metric: Metric) -> bool:
+    return type(metric).__module__.partition(".")[0] != "capeval"
+
+
+def _call(metric: Metric, function: Callable[[_Given], _Made], given: _Given) -> _Made:
+    """Call a part of a metric, and name the place if a metric of another package fails."""
+    try:
+        return function(given)
+    except CapevalError:
+        raise
+    except Exception as error:
+        if not _is_of_plugin(metric):
+            raise
+        place = extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {error} ({place.filename}, line {place.lineno})"
+        raise OptionError(f"{type(metric).__name__}.kernel failed: {reason}") from error
 
 
 def require_family(metric: type[Metric]) -> None:
@@ -598,6 +619,7 @@ def create_signature(
         digest=digest,
         document_frequencies=metric.document_frequencies,
         seed=seed,
+        plugin=get_plugin(type(metric).__module__),
     )
 
 

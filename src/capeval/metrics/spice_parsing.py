@@ -29,7 +29,9 @@ DEFAULT_LIMIT = 400
 # Captions are parsed in chunks of about this many seconds. After each chunk, progress is reported and the
 # store is written, so an interrupted run loses at most one chunk. Smaller chunks would leave threads idle and
 # split sentences of equal length, which are parsed in parallel, into different chunks.
-_CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
+_CHUNK_SECONDS, _LARGEST_CHUNK = 1.0, 16_384
+# The smallest chunk, in the unit of `_estimate_cost`: 256 captions of ten words, or three of 100 words.
+_SMALLEST_COST = 2816.0
 
 
 class LongSentenceError(CaptionError):
@@ -214,10 +216,21 @@ def _create_length_error(text: str, words: int, longest: int) -> LongSentenceErr
 
 
 def _iter_chunks(texts: list[str]) -> Iterator[list[str]]:
-    start, size = 0, _SMALLEST_CHUNK
+    start, wanted = 0, _SMALLEST_COST
     while start < len(texts):
+        end, cost = start, 0.0
+        while end < min(start + _LARGEST_CHUNK, len(texts)) and (
+            cost < wanted or end - start < _native.threads()
+        ):
+            cost += _estimate_cost(texts[end])
+            end += 1
         begun = time.monotonic()
-        yield texts[start : start + size]
-        start += size
-        wanted = size * _CHUNK_SECONDS / max(time.monotonic() - begun, 1e-3)
-        size = max(_SMALLEST_CHUNK, min(int(wanted), 4 * size, _LARGEST_CHUNK))
+        yield texts[start:end]
+        rate = cost / max(time.monotonic() - begun, 1e-3)
+        wanted = max(_SMALLEST_COST, min(rate * _CHUNK_SECONDS, 4 * cost))
+        start = end
+
+
+def _estimate_cost(text: str) -> float:
+    """Return the time to parse a caption, in any unit (that of long sentences is cubic)."""
+    return 10 + (text.count(" ") + 1) ** 3 / 1000

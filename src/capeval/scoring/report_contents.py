@@ -46,9 +46,18 @@ def describe_references(signature: Signature, source: str) -> str:
 
 
 def describe_scores(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """Return the footnote on the names and the scale of scores in papers, if a metric has papers."""
+    """Return the footnote on the names, the direction and the scale of scores; empty if there is nothing to say."""
     # The notes are about the default options.
-    notes = dict.fromkeys(each.note for each in metrics if each.note and not describe_options(each))
+    described = [each for each in metrics if each.note and not describe_options(each)]
+    notes = dict.fromkeys(each.note for each in described)
+    lower = [
+        name
+        for each in metrics
+        if each not in described and each.has_direction and not each.higher_is_better
+        for name in each.names
+    ]
+    if lower:
+        notes[f"Lower is better: {', '.join(lower)}."] = None
     scale = [TIMES_100] if any(each.citations for each in metrics) else []
     return tuple(filter(None, [" ".join([*notes, *scale])]))
 
@@ -96,7 +105,11 @@ def signatures_to_dict(signatures: Mapping[str, Signature]) -> dict[str, dict[st
     """Return the parts of each signature, its digest and its text."""
     return {
         name: {
-            **{field.name: getattr(each, field.name) for field in fields(each)},
+            **{
+                field.name: getattr(each, field.name)
+                for field in fields(each)
+                if field.name != "plugin" or each.plugin is not None
+            },
             "digest": str(each.digest),
             "text": str(each),
         }

@@ -48,6 +48,7 @@ _OPTIONAL = {
     "references": TEXT,
     "document_frequencies": TEXT,
     "seed": _COUNT,
+    "plugin": TEXT,
     "version": TEXT,
 }
 
@@ -65,6 +66,7 @@ class SavedSignature:
         references: The number of references per image, such as `5`; None if the report does not contain it.
         document_frequencies: The source of document frequencies, for metrics that use them.
         seed: The seed, for scores that depend on random draws.
+        plugin: The package and version, or the file and fingerprint, of a metric that is not capeval's.
         version: The version of capeval; None if the report does not contain it.
 
     Example:
@@ -84,6 +86,7 @@ class SavedSignature:
     references: str | None = None
     document_frequencies: str | None = None
     seed: int | None = None
+    plugin: str | None = None
     version: str | None = None
 
     @classmethod
@@ -109,9 +112,10 @@ class SavedSignature:
         """
         classes = [each for each in CLASSES.values() if self.metric in (each.family, *each.former_families)]
         if not classes:
+            source = f" of {self.plugin}" if self.plugin is not None else ""
             raise OptionError(
-                f"the report has the metric {self.metric!r}, which is unknown here; install the package that"
-                " provides it"
+                f"the report has the metric {self.metric!r}{source}, which is not registered here; install"
+                " the package that registers it"
             )
         options = dict(option.partition("=")[::2] for option in self.options)
         try:

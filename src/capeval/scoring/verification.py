@@ -349,6 +349,7 @@ def _pair_signatures(saved: SavedReport, report: Report) -> Iterator[tuple[str, 
 
 def _list_settings(signature: SavedSignature | Signature, *, has_source: bool) -> list[str]:
     settings = [*signature.options, f"tokenizer={signature.tokenizer}"]
+    settings += [f"plugin={signature.plugin}"] * (signature.plugin is not None)
     return [*settings, f"document frequencies={signature.document_frequencies}"] if has_source else settings
 
 

@@ -68,6 +68,7 @@ def test_score(files: Path) -> None:
         ["a", "0.855", "0.250", "0.600"],
         ["b", "0.814", "0.000", "0.800"],
     ]
+    assert " Lower is better: Repetition." in " ".join(shown.split())
     done = output(
         "score", "references.json", "a.json", "-m", "repetition:Repetition(longest=1)", "--format", "json"
     )
@@ -192,3 +193,50 @@ def test_a_failing_kernel_is_named(files: Path, kernel: str, error: str) -> None
     assert error in message
     if "failed" in error:
         assert f"{module}, line 28)" in message
+
+
+def test_references_that_a_metric_cannot_prepare_are_named(files: Path) -> None:
+    module = files / "preparing.py"
+    module.write_text(
+        MODULE.replace("        def score(", "        references.image_ids\n        def score(")
+    )
+    message = refusal("score", "references.json", "a.json", "-m", "preparing:Repetition")
+    assert "Repetition.kernel failed: AttributeError: 'TokenizedReferences' object has no" in message
+    assert f"{module}, line 23)" in message
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_scores_that_are_no_numbers_name_their_image(files: Path, value: str) -> None:
+    (files / "infinite.py").write_text(
+        MODULE.replace("[1 - len", f"[float('{value}') if 'cats' in each else 1 - len")
+    )
+    for command in (
+        ("score", "references.json", "a.json", "--bootstrap"),
+        ("compare", "references.json", "a.json", "b.json"),
+    ):
+        message = refusal(*command, "-m", "infinite:Repetition")
+        assert f"Repetition.kernel must return finite numbers (got {value} for the image 2)" in message
+
+
+def test_signatures_change_with_the_module(files: Path) -> None:
+    command = ("score", "references.json", "a.json", "-f", "json", "-m")
+    signatures = []
+    for name, code in (("first", MODULE), ("second", MODULE.replace("1 - len", "2 - len"))):
+        (files / name).mkdir()
+        (files / name / "changed.py").write_text(code)
+        done = json.loads(output(*command, f"{name}.changed:Repetition"))["signatures"]["Repetition"]
+        assert f"|plugin={done['plugin']}|capeval=" in done["text"]
+        signatures.append(done["plugin"])
+    assert all(each.startswith("changed.py-") for each in signatures)
+    assert len({*signatures}) == 2
+    # capeval's own metrics have no plug-in.
+    assert "plugin" not in json.loads(output(*command, "ROUGE-L"))["signatures"]["ROUGE-L"]
+
+
+def test_reports_of_modules_cannot_be_verified(files: Path) -> None:
+    output(
+        "score", "references.json", "a.json", "-m", "repetition:Repetition", "-f", "json", "-o", "report.json"
+    )
+    message = refusal("verify", "report.json", "--references", "references.json", "--results", "a.json")
+    assert "the metric 'Repetition' of repetition.py-" in message
+    assert "install the package that registers it" in message

@@ -250,7 +250,7 @@ def test_interrupted_parsing_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "captions.txt").write_text("\n".join(captions))
     code = (
         "from capeval.metrics import spice_parsing as spice; from capeval.cli import main\n"
-        "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 50\n"
+        "spice._LARGEST_CHUNK = 50\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "scene-graph", str(tmp_path / "captions.txt"), "-f", "jsonl"]
@@ -287,7 +287,7 @@ def test_an_interrupt_does_not_wait_for_a_long_caption(tmp_path: Path) -> None:
     code = (
         "from capeval.metrics import spice_parsing as spice; from capeval.cli import main\n"
         "import sys\n"
-        "spice._SMALLEST_CHUNK = spice._LARGEST_CHUNK = 2\n"
+        "spice._LARGEST_CHUNK = 2\n"
         "spice.report_progress = lambda *how_far: print(how_far[1], flush=True)\n"
         "main()"
     )

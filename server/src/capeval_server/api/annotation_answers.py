@@ -16,6 +16,7 @@ from capeval_server.annotation.releases.current_results import (
     get_results,
     render_results,
 )
+from capeval_server.annotation.releases.item_winners import ItemWinner
 from capeval_server.annotation.review.answer_explorer import AnswerFilter
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
@@ -31,6 +32,11 @@ ResultFormat = Annotated[Literal["json", "csv"], Query(alias="format")]
 @derived_from(CampaignNumber)
 class CampaignNumberAnswer(Schema):
     """A number of the results."""
+
+
+@derived_from(ItemWinner)
+class ItemWinnerAnswer(Schema):
+    """The winner of an item or of a pair."""
 
 
 @derived_from(CampaignResults, without=("lengths",))

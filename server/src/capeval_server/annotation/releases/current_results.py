@@ -92,7 +92,7 @@ class CampaignResults:
         notes: Methods and limits of the numbers.
         lengths: Number of words of each written caption; empty for judgments.
         disputed: Items and pairs for which a model names a different winner than the counts; at most
-            `MOST_DISPUTED`.
+            20.
     """
 
     answers: int
