@@ -234,6 +234,7 @@ def test_accuracies_by_class_with_the_mean() -> None:
     assert (found.items, found.images, found.draws) == (6, 3, 1)
     made = report([found])
     assert "people's agreement is unknown" in made.tables["agreement"].notes[1]
+    assert made.tables["agreement"].notes[-1] == "Bold: the best of the evaluated metrics."
     assert len(made.long_tables["abstract-50s-pairs"]().rows) == 6
 
 

@@ -46,7 +46,7 @@ def describe_references(signature: Signature, source: str) -> str:
 
 
 def describe_scores(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """Return the footnote on the names, the direction and the scale of scores; empty if there is nothing to say."""
+    """Return the footnote on the names, directions and scale of scores, if there is anything to say."""
     # The notes are about the default options.
     described = [each for each in metrics if each.note and not describe_options(each)]
     notes = dict.fromkeys(each.note for each in described)

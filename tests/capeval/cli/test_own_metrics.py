@@ -159,6 +159,7 @@ def test_compare(files: Path) -> None:
     ("metric", "message"),
     [
         ("no_such_module:Repetition", "module no_such_module can't be imported: ModuleNotFoundError"),
+        ("repetition.py:Repetition", "is not a package; write the name without .py"),
         ("repetition:Other", "repetition has no metric class Other (metrics: 'Repetition')"),
         ("repetition:Repetition(x=1)", "Repetition has no option 'x'; its options are longest, ignored"),
         ("capeval.metrics.given_scores:GivenScores", "GivenScores can't be created from text"),

@@ -28,6 +28,7 @@ def import_user_module(name: str, option: str) -> ModuleType:
         return import_module(name)
     except (Exception, SystemExit) as error:
         # A module can raise any exception when it is imported.
+        hint = "; write the name without .py" if name.endswith(".py") else ""
         raise OptionError(
-            f"{option}: module {name} can't be imported: {type(error).__name__}: {error}"
+            f"{option}: module {name} can't be imported: {type(error).__name__}: {error}{hint}"
         ) from error

@@ -10,7 +10,7 @@ import numpy as np
 from capeval.datasets.published.human_agreement import PublishedAgreement, load_human_agreement
 from capeval.report.study_report import StudyReport
 from capeval.scoring.comparisons import format_exact_p_value
-from capeval.scoring.grids import Cell, Grid
+from capeval.scoring.grids import BOLD, Cell, Grid
 from capeval.scoring.significance import Interval, format_p_value
 from capeval.studies.consensus.judged_pairs import JudgedPairs
 from capeval.studies.consensus.pair_tables import build_pair_table
@@ -122,6 +122,7 @@ def _list_notes(studies: Sequence[MetricStudy]) -> Iterator[str]:
         else:
             parts.append("people's agreement is unknown, as the files have one judgment each")
         yield f"{about.title}: {'; '.join(parts)}."
+    yield f"{BOLD} the best of the evaluated metrics."
 
 
 def _get_rules(study: MetricStudy) -> TieRules:
