@@ -308,7 +308,7 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
     assert "M2: share of images with a majority for a caption written by a person" in shown
     assert "In brackets: 95% Wilson intervals over images." in shown
     assert "[0.000, 0.000]" not in shown
-    points = [line.split() for line in shown.splitlines() if line[:1] in ("1", "2", "3")]
+    points = [line.split() for line in shown.splitlines() if line[:2] in ("1 ", "2 ", "3 ")]
     assert points == [
         ["1", "good", "5", "5", "10"],
         ["2", "fair", "4", "4", "8"],

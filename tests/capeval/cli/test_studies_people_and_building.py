@@ -59,6 +59,8 @@ def test_human(captions: Path, tmp_path: Path) -> None:
     assert "c4" in output("human", captions, *options)
     assert sorted(path.name for path in folder.iterdir()) == [
         "draws.csv",
+        "human-performance-dark.png",
+        "human-performance-dark.svg",
         "human-performance.csv",
         "human-performance.pdf",
         "human-performance.png",

@@ -99,6 +99,8 @@ def test_domains(files: Path) -> None:
     assert {path.name for path in (files / "out").iterdir()} == {
         "paper-layout.csv",
         "paper-layout.tex",
+        "domains-dark.png",
+        "domains-dark.svg",
         "domains.csv",
         "domains.pdf",
         "domains.png",
