@@ -195,7 +195,7 @@ class Sums:
                     references=format_counts(cells["references_least"], cells["references_most"]),
                     digest=Digest.of_total(cells["digest"] % 2**64),
                     document_frequencies=part["document_frequencies"],
-                    plugin=part.get("plugin"),
+                    plugin=part["plugin"],
                     version=part["version"],
                 )
                 for part in parts
@@ -216,13 +216,12 @@ class Sums:
 
 def get_mergeable_fields(signature: Signature) -> dict[str, Any]:
     """Return the signature fields that must match before sums are merged."""
-    of_plugin = {} if signature.plugin is None else {"plugin": signature.plugin}
     return {
         "family": signature.metric,
         "signed": list(signature.options),
         "tokenizer": signature.tokenizer,
         "document_frequencies": signature.document_frequencies,
-        **of_plugin,
+        "plugin": signature.plugin,
         "version": signature.version,
     }
 

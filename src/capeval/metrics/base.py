@@ -432,7 +432,8 @@ class Prepared:
 
         Raises:
             MismatchError: The candidates were tokenized for different references.
-            OptionError: A metric of another package failed, or returned statistics of another shape.
+            OptionError: A metric of another package failed, or returned statistics of another shape, or ones
+                that are not finite numbers.
         """
         # Words are interned as numbers, which mean different words for different references.
         if candidates.references is not self.references:
@@ -460,6 +461,8 @@ class Prepared:
                 f" shape {expected} (got {got})"
             )
         if _is_of_plugin(self.metric):
+            if statistics.dtype.kind not in "biuf":
+                raise OptionError(f"{name}.kernel must return numbers (got the type {statistics.dtype})")
             wrong = np.argwhere(~np.isfinite(statistics))
             if len(wrong):
                 row, column = wrong[0]

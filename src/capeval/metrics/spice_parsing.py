@@ -232,5 +232,5 @@ def _iter_chunks(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _estimate_cost(text: str) -> float:
-    """Return the time to parse a caption, in any unit (that of long sentences is cubic)."""
+    """Return the time to parse a caption as one sentence, in any unit; it is cubic in the length."""
     return 10 + (text.count(" ") + 1) ** 3 / 1000

@@ -49,7 +49,7 @@ def describe_scores(metrics: Sequence[Metric]) -> tuple[str, ...]:
     """Return the footnote on the names, directions and scale of scores, if there is anything to say."""
     # The notes are about the default options.
     described = [each for each in metrics if each.note and not describe_options(each)]
-    notes = dict.fromkeys(each.note for each in described)
+    notes = list(dict.fromkeys(each.note for each in described))
     lower = [
         name
         for each in metrics
@@ -57,7 +57,7 @@ def describe_scores(metrics: Sequence[Metric]) -> tuple[str, ...]:
         for name in each.names
     ]
     if lower:
-        notes[f"Lower is better: {', '.join(lower)}."] = None
+        notes.append(f"Lower is better: {', '.join(lower)}.")
     scale = [TIMES_100] if any(each.citations for each in metrics) else []
     return tuple(filter(None, [" ".join([*notes, *scale])]))
 
@@ -103,6 +103,7 @@ def unscored_to_dict(unscored: Mapping[str, UnscoredWarning]) -> dict[str, dict[
 
 def signatures_to_dict(signatures: Mapping[str, Signature]) -> dict[str, dict[str, Any]]:
     """Return the parts of each signature, its digest and its text."""
+    # Only signatures of metrics of other packages have a plug-in.
     return {
         name: {
             **{

@@ -219,6 +219,12 @@ def test_scores_that_are_no_numbers_name_their_image(files: Path, value: str) ->
         assert f"Repetition.kernel must return finite numbers (got {value} for the image 2)" in message
 
 
+def test_scores_of_another_type_are_refused(files: Path) -> None:
+    (files / "texts.py").write_text(MODULE.replace(", 1.0] for", ", 'one'] for"))
+    message = refusal("score", "references.json", "a.json", "-m", "texts:Repetition")
+    assert "Repetition.kernel must return numbers (got the type <U" in message
+
+
 def test_signatures_change_with_the_module(files: Path) -> None:
     command = ("score", "references.json", "a.json", "-f", "json", "-m")
     signatures = []

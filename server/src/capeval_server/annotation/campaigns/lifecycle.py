@@ -273,7 +273,7 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
     except CapevalError as error:
         raise CampaignError(str(error)) from None
     with held(campaign) as now:
-        before, rules = latest_texts(now), complete_rules(rules, now.settings["language"])
+        before, rules = latest_texts(now), complete_rules(rules, get_options(now).language)
         if before.rules == rules:
             return before
         made = TextVersion.objects.create(

@@ -91,7 +91,7 @@ class CampaignResults:
         rows: The numbers, by table.
         notes: Methods and limits of the numbers.
         lengths: Number of words of each written caption; empty for judgments.
-        disputed: Items and pairs for which a model names a different winner than the counts; at most
+        disputed: Items and pairs for which a model names a different winner than the counts, at most
             20.
     """
 

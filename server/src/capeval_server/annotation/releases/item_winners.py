@@ -18,7 +18,7 @@ __all__ = ["MODELS", "ItemWinner", "JudgedWinners"]
 
 MODELS = ("Dawid-Skene", "MACE")
 """The models, in the order of their columns."""
-# Choices whose probabilities differ by less are tied.
+# Choices with a smaller difference of their probabilities are tied.
 _TIE = 1e-6
 _SIDES = {1: "first", -1: "second", 0: "equal"}
 

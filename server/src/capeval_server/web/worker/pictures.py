@@ -18,7 +18,7 @@ def picture_of(image: Image) -> dict[str, Any]:
 
 
 def list_credits(rows: Iterable[Assignment], images: Mapping[int, Image]) -> list[tuple[int, str]]:
-    """Return the author and the license of each assignment's image, below its place; without empty ones."""
+    """Return the place, and the author and license, of each assignment with an image that has them."""
     found = []
     for row in rows:
         image = images.get(row.item.image_id or 0)
