@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
@@ -131,6 +134,48 @@ def test_answers_wait_in_the_browser_while_it_is_offline(
     expect(late).to_have_count(3)
     expect(late.first).to_contain_text("Item 1 of 10: Thank you. Your answer is stored. It arrived after")
     assert server.python(LATE, slug).split() == ["0", "3", "1", "0"]
+
+
+@contextmanager
+def answers_that_break_off() -> Iterator[str]:
+    """The address of a server that closes each connection in the middle of its response."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b'{"revision"')
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{made.server_port}/"
+        made.shutdown()
+
+
+def test_answers_are_sent_again_when_a_response_breaks_off(
+    context: BrowserContext, server: Server, tmp_path: Path
+) -> None:
+    slug, (token, _) = new_campaign(server, tmp_path, "m5")
+    page = context.new_page()
+    page.clock.install()
+    begin(page, server, slug, token)
+    with answers_that_break_off() as address:
+        page.route("**/answer/", lambda route: route.continue_(url=address))
+        page.keyboard.press("f")
+        page.keyboard.press("j")
+        expect(
+            page.get_by_text("2 answers are saved here and will be sent again automatically.")
+        ).to_be_visible()
+        page.unroute("**/answer/")
+    page.clock.run_for(15_000)
+    expect(page.locator("#waiting")).to_be_empty()
+    assert [choice for _, choice, _ in execute(server, ANSWERS, slug)] == ["yes", "no"]
 
 
 def test_answers_of_a_closed_page_are_sent_later(

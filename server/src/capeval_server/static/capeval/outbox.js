@@ -35,6 +35,8 @@ const createOutbox = ({ name, post, gone, stored, onStored, onRefused, onWaiting
     wake = () => { clearTimeout(timer); resolve(); };
   });
 
+  const parse = (text) => { try { return JSON.parse(text); } catch { return null; } };
+
   const sendFirst = async () => {
     const [entry] = entries;
     // The number of the revision is part of the answer's identity: it stays the same when sent again.
@@ -45,7 +47,10 @@ const createOutbox = ({ name, post, gone, stored, onStored, onRefused, onWaiting
     body.set("revision", String(entry.revision));
     const answer = await post(entry.address, body).catch(() => null);
     if (!answer || answer.status >= 500 || answer.status === 429) return false;
-    const found = await answer.json().catch(() => null);
+    // The connection may end in the middle of the response.
+    const text = await answer.text().catch(() => null);
+    if (text === null) return false;
+    const found = parse(text);
     // Without a description of the problem, the page itself is out of date; a new one may succeed.
     if (!found && answer.status !== 404) { stopped = true; onRefused(entry, null); return true; }
     entries.shift();
