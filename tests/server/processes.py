@@ -27,6 +27,7 @@ from capeval_server.examples import write_example
 from tests.once import made_once
 from tests.server.clock import stopped_clock
 from tests.server.kit import METRICS, RESULTS, results
+from tests.server.warm import Commands
 from tests.waiting import PATIENCE, wait_until
 
 __all__ = [
@@ -115,6 +116,7 @@ class Server:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.tokens: list[str] = []
         self._reserved: list[socket.socket] = []
+        self._warm: Commands | None = None
         # Requests know nothing of each other: no cookies are kept, and no connections, which are dead after a
         # server was killed.
         self.client = httpx.Client(
@@ -144,13 +146,16 @@ class Server:
 
     def done(self, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
         """A command that has ended."""
-        command = self.command(*arguments)
-        return subprocess.run(command, env=self.env, input=given, capture_output=True, text=True, check=False)
+        return self._commands().run(self.command(*arguments)[1:], given)
+
+    def _commands(self) -> Commands:
+        if self._warm is None or not self._warm.are_of(self.env):
+            self._warm = Commands(self.env)
+        return self._warm
 
     def python(self, program: str, *arguments: str) -> str:
         """The output of a program that uses the server's models."""
-        command = [sys.executable, "-c", DJANGO + program, *arguments]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+        done = self._commands().run(["-c", DJANGO + program, *arguments], None)
         assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-8000:]
         return done.stdout
 
