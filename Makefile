@@ -35,7 +35,7 @@ $(VENV)/.spice: $(VENV)/.native
 	    echo "capeval: note: tests that need SPICE's model will be skipped" >&2; fi
 
 # An object store (S3). If it can't be installed, the tests of files in an object store are skipped.
-$(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
+$(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh | $(VENV)/.data-wheels
 	@sh scripts/object_store.sh $(VENV)/object-store
 	@touch $@
 
@@ -118,17 +118,6 @@ test-processes: $(VENV)/.native $(VENV)/.wheels $(VENV)/.spice $(VENV)/.object-s
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(BIN)/$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
-# Downloads and single processes use little of the machine, so they run at the same time. The output of the smaller
-# recipes is printed when they end, so that it does not mix with that of test-processes.
-PARALLEL := $(MAKE) --no-print-directory --jobs 2
-test-system: ## Run all system tests in an hour: servers, databases, browsers, Java, PyTorch, engines, goldens
-	@$(PARALLEL) $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
-	@$(PARALLEL) test-processes test-others
-	@$(BIN)/python -m scripts.coverage_figure build/coverage.json
-
-test-others:
-	@$(MAKE) --no-print-directory --output-sync lint-project api-check test-training test-baselines test-distributed goldens
-
 # The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
 # (2.9 GB to download).
 TORCH := debian
@@ -156,6 +145,16 @@ $(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/
 
 test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## Run the tests with Ray, Spark, Dask, DuckDB and Polars
 	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=$(SOURCES) $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
+
+# Downloads and single processes use little of the machine, so the environments of the smaller recipes are set up while
+# the wheels are built and the tests run. Their output is printed when they end, so that it does not mix with that of
+# test-processes.
+test-system: ## Run all system tests in an hour: servers, databases, browsers, Java, PyTorch, engines, goldens
+	@$(MAKE) --no-print-directory --jobs 2 test-processes test-others
+	@$(BIN)/python -m scripts.coverage_figure build/coverage.json
+
+test-others: $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
+	@$(MAKE) --no-print-directory --output-sync lint-project api-check test-training test-baselines test-distributed goldens
 
 # Also on macOS and Windows, with the Python of the shell.
 PYTHON := python

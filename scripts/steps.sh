@@ -24,8 +24,9 @@ can_install() {
 install_debian() {
     export DEBIAN_FRONTEND=noninteractive
     log=$(mktemp)
-    if tried apt-get update >"$log" 2>&1 &&
-        tried apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1; then
+    # Recipes that run at the same time install one after the other.
+    if tried flock /var/lock/capeval-packages apt-get update >"$log" 2>&1 &&
+        tried flock /var/lock/capeval-packages apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1; then
         rm "$log"
         return 0
     fi

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -198,6 +198,8 @@ def test_a_reference_itself_scores_1(corpus: Corpus, whole: list[str]) -> None:
             np.testing.assert_allclose(np.asarray(values), 1.0, rtol=1e-8)
 
 
+# Each example takes as long as those of all metrics' other tests together.
+@settings(max_examples=8)
 @given(corpus=corpora())
 def test_all_metrics_in_one_report_score_as_each_alone(corpus: Corpus) -> None:
     corpus = corpus.of_words(PARSED_WORDS)

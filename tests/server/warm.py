@@ -1,6 +1,6 @@
-"""Commands of a server in processes that start fast: one process imports the server, and forks for each command.
+"""Commands of a server that start fast: one process imports the server, and forks for each command.
 
-Each command is a process of its own. Because settings are read when the server is imported, there is such a process for
+Each command is a process of its own. Settings are read when the server is imported, so there is such a process for
 each set of variables and of files that settings come from.
 """
 
@@ -50,13 +50,17 @@ class Commands:
 
     def run(self, arguments: list[str], given: str | None) -> subprocess.CompletedProcess[str]:
         """Run `python ARGUMENTS` (`-m MODULE ...` or `-c PROGRAM ...`), as `subprocess.run` does."""
-        with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+        with (
+            tempfile.TemporaryFile() as read,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as error,
+        ):
             read.write((given or "").encode())
             read.seek(0)
             mine, other = socket.socketpair()
             with mine:
                 with other:
-                    request = json.dumps({"arguments": arguments, "folder": os.getcwd()}).encode()
+                    request = json.dumps({"arguments": arguments, "folder": str(Path.cwd())}).encode()
                     files = [read.fileno(), out.fileno(), error.fileno(), other.fileno()]
                     socket.send_fds(self._requests, [request], files)
                 code = mine.recv(16)
