@@ -1,7 +1,7 @@
 """Commands of a server that start fast: one process imports the server, and forks for each command.
 
-Each command is a process of its own. Settings are read when the server is imported, so there is such a process
-for each set of variables and of files that settings come from.
+Each command is a process of its own. Settings are read when the server is imported, so there is such a
+process for each set of variables and of files that settings come from.
 """
 
 from __future__ import annotations
