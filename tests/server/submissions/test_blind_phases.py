@@ -22,7 +22,7 @@ from capeval_server.notifications.models import Delivery, Mail, Webhook
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.services.lifecycle import rerun
 from tests.server.kit import Participant, Someone
-from tests.server.submissions.test_standing import FAIR, GOOD, POOR, standing, submit
+from tests.server.submissions.test_standing import FAIR, GOOD, POOR, edit_phase, standing, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -163,3 +163,30 @@ def test_json_of_a_waiting_submission_has_no_scores_either(ann: Participant) -> 
     rerun(Submission.objects.get(pk=pk))
     assert json.loads(ann.api.get(f"/api/submissions/{pk}").content)["results"] == []
     assert worker.work_once()
+
+
+def test_a_withdrawn_submission_is_not_replaced_after_publication(
+    ann: Participant, bob: Participant, olga: Someone, blind: Phase
+) -> None:
+    """A team that knows its scores can't move a better submission to the leaderboard by withdrawing."""
+    submit(ann, GOOD)
+    latest = [submit(ann, FAIR), submit(ann, POOR)]
+    submit(bob, GOOD)
+    chosen = submit(bob, POOR)
+    bob.stand(chosen)
+    _close()
+    publish(olga.user, blind)
+    assert (standing(ann), standing(bob)) == (latest[0], chosen)
+    for team, pk in ((ann, latest[0]), (ann, latest[1]), (bob, chosen)):
+        assert team.api.delete(f"/api/submissions/{pk}").status_code == 200
+    assert (standing(ann), standing(bob)) == (None, None)
+
+
+def test_fewer_final_submissions_keep_the_latest_choices(ann: Participant, olga: Someone) -> None:
+    good, poor = submit(ann, GOOD), submit(ann, POOR)
+    for pk in (good, poor):
+        ann.stand(pk)
+    assert standing(ann) == good
+    edit_phase(olga, final_submissions=1)
+    assert standing(ann) == poor
+    assert [ann.read(f"/api/submissions/{pk}")["chosen"] for pk in (good, poor)] == [False, True]
