@@ -105,7 +105,10 @@ def test_publication_shows_everything(ann: Participant, olga: Someone, blind: Ph
         row["team"]
         for row in Client().get(f"/api/challenges/small/phases/open/leaderboard?{BOARD}").json()["rows"]
     ] == ["ann"]
-    assert "Scores" in ann.see(f"/submissions/{pk}/")
+    page = ann.see(f"/submissions/{pk}/")
+    assert "Scores" in page
+    assert "The results are published, so your team can't choose another one." in page
+    assert 'name="stands"' not in page
     # From now on, teams know their scores and can't choose by them.
     answer = ann.stand(pk, False)
     assert (answer.status_code, answer.json()["detail"]) == (409, "the results of phase 'open' are published")
@@ -155,7 +158,7 @@ def test_a_blind_phase_is_part_of_the_definition(definition: Any, olga: Someone)
     assert (phase["blind"], phase["published"], phase["final_submissions"]) == (True, None, 3)
     page = olga.see("/small/organize/phases/open/")
     assert 'name="final_submissions" value="3"' in page
-    assert "a team chooses 3 submissions" in Client().get("/small/").content.decode()
+    assert "a team may choose 3 submissions" in Client().get("/small/").content.decode()
 
 
 def test_json_of_a_waiting_submission_has_no_scores_either(ann: Participant) -> None:

@@ -19,7 +19,14 @@ from capeval_server.submissions.models import UNFINISHED, Score, Submission
 from capeval_server.submissions.selectors.scores import higher_is_better
 from capeval_server.teams.models import Team
 
-__all__ = ["RANKING_RULES", "is_automatic", "lock_siblings", "update_standing", "update_standings"]
+__all__ = [
+    "RANKING_RULES",
+    "is_automatic",
+    "is_settled",
+    "lock_siblings",
+    "update_standing",
+    "update_standings",
+]
 
 _Choice = Submission.Choice
 RANKING_RULES = frozenset({"main", "blind", "final_submissions", "requires_choice"})
@@ -49,7 +56,7 @@ def update_standing(phase: Phase, siblings: Sequence[Submission]) -> None:
     Final results, published results of blind phases, and leaderboards of archived challenges do not change.
     Otherwise, a team that knows the scores could replace its submission by withdrawing it.
     """
-    if _is_settled(phase):
+    if is_settled(phase):
         return
     candidates = _list_candidates(phase, siblings)
     current = next((row for row in siblings if row.stands), None)
@@ -75,7 +82,7 @@ def update_standings(phase: Phase) -> None:
             siblings = lock_siblings(pk)
             # Read again, with a lock: the results may be published at the same time.
             now = Phase.objects.select_for_update(no_key=True).filter(pk=phase.pk).first()
-            if now is None or _is_settled(now):
+            if now is None or is_settled(now):
                 return
             chosen = sorted(
                 (row for row in siblings if row.choice == _Choice.CHOSEN), key=lambda row: row.created
@@ -86,7 +93,8 @@ def update_standings(phase: Phase) -> None:
             update_standing(now, siblings)
 
 
-def _is_settled(phase: Phase) -> bool:
+def is_settled(phase: Phase) -> bool:
+    """Return whether the submissions on a phase's leaderboard can't be replaced any more."""
     is_published = phase.blind and phase.published is not None
     is_archived = phase.challenge.visibility == Challenge.Visibility.ARCHIVED
     return phase.final is not None or is_published or is_archived
