@@ -166,13 +166,15 @@ def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Partici
         services.notify_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
+    assert "choose" not in Mail.objects.order_by("-pk")[0].text
     # A later deadline is announced again.
-    Phase.objects.update(closes=clock.now + timedelta(days=3))
+    Phase.objects.update(closes=clock.now + timedelta(days=3), blind=True)
     services.notify_phases()
     assert len(mailed()["ann"]) == 2
     clock.now += timedelta(days=2, hours=12)
     services.notify_phases()
     assert len(mailed()["ann"]) == 3
+    assert "Your team may choose 1 submission for the final results." in Mail.objects.latest("pk").text
 
 
 def test_published_results_and_approvals_are_told(olga: Someone, ann: Participant, clock: Clock) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
+from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
 from capeval_server.hosting.services import settings
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import PHASE_DEFAULTS, describe_phase, fingerprint
 from capeval_server.jobs import worker
-from capeval_server.notifications.models import Mail
+from capeval_server.notifications.models import Mail, Told
+from capeval_server.notifications.services import notify_outcome
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.services.lifecycle import rerun
 from tests.server.kit import CAPTIONS, Participant, Someone, results
@@ -153,6 +155,12 @@ def test_a_phase_may_require_a_choice(ann: Participant) -> None:
     assert "choose it on the page below" in Mail.objects.get().text
     ann.stand(pk)
     assert standing(ann) == pk
+    # Nothing can be chosen once the results are final.
+    other = submit(ann, FAIR)
+    Phase.objects.update(final=timezone.now())
+    Told.objects.all().delete()
+    notify_outcome(submission=Submission.objects.get(pk=other))
+    assert "which can't change any more" in Mail.objects.latest("pk").text
 
 
 def test_a_submission_keeps_its_place_while_it_is_scored_again(ann: Participant) -> None:

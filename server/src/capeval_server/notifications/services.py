@@ -31,7 +31,7 @@ from capeval_server.notifications.models import (
 )
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.method_names import name_method
-from capeval_server.submissions.services.standing import is_automatic
+from capeval_server.submissions.services.standing import is_automatic, is_settled
 from capeval_server.teams.models import Membership
 
 __all__ = [
@@ -160,21 +160,24 @@ def _describe_next_step(phase: Phase, submission: Submission) -> str:
     automatic = is_automatic(phase, siblings)
     if phase.withholds_scores:
         most = phase.final_submissions
-        number, latest = (
-            (f"{most} submissions", f"{most} submissions count")
-            if most > 1
-            else ("1 submission", "one counts")
-        )
+        latest = f"{most} submissions count" if most > 1 else "one counts"
         default = f" Until your team chooses, its latest {latest}." if automatic else ""
         return (
-            " The organizers publish the scores later. Your team may choose"
-            f" {number} for the final results on the page below.{default}"
+            f" The organizers publish the scores later. {_describe_choice(phase)} on the page below.{default}"
         )
     if submission.stands:
         return " It is on the leaderboard."
+    if is_settled(phase):
+        return " It is not on the leaderboard, which can't change any more."
     if automatic:
         return " Another submission of your team has a better score and stays on the leaderboard."
     return " It is not on the leaderboard. To put it there, choose it on the page below."
+
+
+def _describe_choice(phase: Phase) -> str:
+    """Return the beginning of a sentence on the choice of final submissions."""
+    most = phase.final_submissions
+    return f"Your team may choose {most} submission{'' if most == 1 else 's'} for the final results"
 
 
 _ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
@@ -206,6 +209,8 @@ def _notify_phase(phase: Phase, what: str) -> None:
             page = f"{reverse('submissions', args=[slug])}?phase={phase.name}"
         else:
             text += f" it accepts submissions until {_format_utc(phase)}."
+            if what == "closing" and phase.withholds_scores:
+                text += f" {_describe_choice(phase)}."
             page = reverse("submit", args=[slug, phase.name])
         place = get_site_address() + page
         subject = f"{phase.challenge.title}: phase {phase.name} {said}"
