@@ -134,7 +134,7 @@ def test_changed_rules_select_again(
     edit_phase(olga, blind=False)
     assert standing(ann) == best
     # From a file too, with a score that has another order.
-    Score.objects.filter(name="BLEU-1", result__submission=latest).update(value=1)
+    Score.objects.filter(name="BLEU-1", result__submission__pk=latest).update(value=1)
     definition.write_text(definition.read_text().replace('"CIDEr-D"', '"BLEU-1"'))
     import_challenge(definition)
     assert standing(ann) == latest

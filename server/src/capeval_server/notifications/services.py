@@ -197,7 +197,7 @@ def notify_phases() -> None:
 
 
 def _notify_phase(phase: Phase, what: str) -> None:
-    time = {"opened": phase.opens, "closing": phase.closes, "published": phase.published}[what]
+    time = {"opened": phase.opens, "published": phase.published}.get(what) or phase.closes
     with transaction.atomic():
         _, new = PhaseTold.objects.get_or_create(phase=phase, what=what, time=time)
         if not new:
@@ -255,8 +255,9 @@ def _list_participants(challenge: Challenge) -> QuerySet[User]:
 def _queue_mail(users: Iterable[User], kind: _Kind | None, subject: str, text: str) -> None:
     """Queue a mail to users with a verified address, by their preferences if they can choose its kind."""
     keys = [user.pk for user in users if user.is_active]
-    refused = Preferences.objects.filter(user__in=keys, **{kind: False} if kind else {"pk": None})
-    unwanted = refused.values_list("user", flat=True)
+    unwanted: Iterable[int] = ()
+    if kind is not None:
+        unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
     known = EmailAddress.objects.filter(user__in=keys, primary=True, verified=True)
     wanted = sorted(set(known.values_list("user", flat=True)) - set(unwanted))
     Mail.objects.bulk_create(Mail(user_id=pk, subject=subject[:300], text=text) for pk in wanted)
