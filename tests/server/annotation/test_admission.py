@@ -11,6 +11,7 @@ from django.urls import reverse
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.models import Campaign, Participation, Session
 from capeval_server.annotation.workers import enrollment, panels
+from capeval_server.audit.models import Action
 from capeval_server.core.errors import AssignmentError, CampaignError
 from tests.server.annotation.test_api import Program, user_program
 from tests.server.annotation.test_panels import ids, panel
@@ -81,6 +82,7 @@ def test_invited_people_enter_and_others_learn_why_they_do_not() -> None:
     panel(campaign)
     place = f"annotate/{campaign.slug}"
     (token,) = enrollment.invite(None, campaign, 1)
+    assert Action.objects.filter(what__startswith="created 1 invite link for").exists()
     assert Program(token).ask("GET", place)["stage"] == "invited"
     assert user_program("ann").ask("GET", place, status=409)["detail"] == INVITED
     refused = Program("").ask("POST", f"{place}/enter", {"parameters": ids()}, 409)

@@ -20,8 +20,10 @@ from capeval_server.annotation.releases.human_columns import columns_of, rows_of
 from capeval_server.annotation.review.moderation import block
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import CampaignError
+from capeval_server.submissions.models import Submission
 from tests.server.annotation.test_results import campaign_of, votes_of_many, work_all
 from tests.server.campaigns import join
+from tests.server.kit import Participant, Someone
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -220,6 +222,36 @@ def test_who_may_not_see_the_leaderboard_sees_no_judgments(challenge: Challenge,
     phase.save()
     assert Client().get("/small/judgments/").status_code == 404
     assert "judgments" not in Client().get("/small/").content.decode()
+
+
+def test_judgments_of_hidden_submissions_are_hidden(
+    challenge: Challenge, phase: Phase, ann: Participant, olga: Someone
+) -> None:
+    """A public leaderboard does not disclose the judgments of other phases' submissions."""
+    blind = Phase.objects.get(pk=phase.pk)
+    blind.pk, blind.name, blind.blind = None, "final", True
+    blind.save()
+    blind.splits.set(phase.splits.all())
+    secret, public = (
+        Submission.objects.create(
+            phase=at, team=ann.team, user=ann.user, algorithm="m", state="scored", sha256=at.name * 10
+        )
+        for at in (blind, phase)
+    )
+    campaign, _ = judged(challenge, "m3", {"Human": "5", "theirs": "4", "ours": "4", "Random": "1"}, images=6)
+    campaign.systems = {"theirs": str(secret.pk), "ours": str(public.pk)}
+    campaign.save()
+    release_files.freeze(None, campaign, "1.0")
+    visitors: tuple[Client, ...] = (Client(), ann.client)
+    for client in visitors:
+        text = client.get("/small/judgments/").content.decode()
+        assert ("theirs" in text, "ours" in text, "≈ <bdi>" in text) == (False, True, False)
+    assert "theirs" in olga.see("/small/judgments/")
+    Submission.objects.filter(pk=public.pk).update(mark=Submission.Mark.HIDDEN)
+    assert [client.get("/small/judgments/").status_code for client in visitors] == [404, 404]
+    blind.published = blind.opens
+    blind.save()
+    assert "theirs" in ann.see("/small/judgments/")
 
 
 def test_the_latest_release_of_a_campaign_is_shown(challenge: Challenge) -> None:

@@ -31,6 +31,7 @@ from capeval_server.jobs.models import Job
 from capeval_server.notifications import jobs, services, webhooks
 from capeval_server.notifications.models import Announcement, Delivery, Mail, PhaseTold, Webhook
 from capeval_server.submissions.models import Submission
+from capeval_server.teams.models import Membership
 from tests.server.clock import Clock
 from tests.server.drawings import drawn, pixels
 from tests.server.kit import MARKUP, Participant, Someone
@@ -165,13 +166,34 @@ def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Partici
         services.notify_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
+    assert "choose" not in Mail.objects.order_by("-pk")[0].text
     # A later deadline is announced again.
-    Phase.objects.update(closes=clock.now + timedelta(days=3))
+    Phase.objects.update(closes=clock.now + timedelta(days=3), blind=True)
     services.notify_phases()
     assert len(mailed()["ann"]) == 2
     clock.now += timedelta(days=2, hours=12)
     services.notify_phases()
     assert len(mailed()["ann"]) == 3
+    assert "Your team may choose 1 submission for the final results." in Mail.objects.latest("pk").text
+
+
+def test_published_results_and_approvals_are_told(olga: Someone, ann: Participant, clock: Clock) -> None:
+    Phase.objects.update(blind=True, opens=clock.now - timedelta(days=9), closes=clock.now)
+    services.notify_phases()
+    assert mailed() == {}
+    olga.do("/small/organize/phases/open/publish/")
+    for _ in range(2):
+        services.notify_phases()
+    assert mailed()["ann"] == ["A small challenge: phase open has published results"]
+    assert Mail.objects.latest("pk").text.endswith("/small/submissions/?phase=open")
+    Mail.objects.all().delete()
+    Membership.objects.update(approved=False)
+    olga.do("/small/organize/participants/", act="approve_all")
+    assert mailed()["ann"] == ["A small challenge: you are approved"]
+    Membership.objects.update(approved=False)
+    olga.do("/small/organize/participants/", act="approve", username="ann")
+    assert len(mailed()["ann"]) == 2
+    assert ann.see("/" + Mail.objects.latest("pk").text.split("/", 3)[3])
 
 
 def test_what_opened_long_ago_is_no_news(ann: Participant) -> None:

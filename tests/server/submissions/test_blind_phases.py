@@ -22,7 +22,7 @@ from capeval_server.notifications.models import Delivery, Mail, Webhook
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.services.lifecycle import rerun
 from tests.server.kit import Participant, Someone
-from tests.server.submissions.test_standing import FAIR, GOOD, POOR, standing, submit
+from tests.server.submissions.test_standing import FAIR, GOOD, POOR, edit_phase, standing, submit
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +105,10 @@ def test_publication_shows_everything(ann: Participant, olga: Someone, blind: Ph
         row["team"]
         for row in Client().get(f"/api/challenges/small/phases/open/leaderboard?{BOARD}").json()["rows"]
     ] == ["ann"]
-    assert "Scores" in ann.see(f"/submissions/{pk}/")
+    page = ann.see(f"/submissions/{pk}/")
+    assert "Scores" in page
+    assert "The results are published, so your team can't choose another one." in page
+    assert 'name="stands"' not in page
     # From now on, teams know their scores and can't choose by them.
     answer = ann.stand(pk, False)
     assert (answer.status_code, answer.json()["detail"]) == (409, "the results of phase 'open' are published")
@@ -155,7 +158,7 @@ def test_a_blind_phase_is_part_of_the_definition(definition: Any, olga: Someone)
     assert (phase["blind"], phase["published"], phase["final_submissions"]) == (True, None, 3)
     page = olga.see("/small/organize/phases/open/")
     assert 'name="final_submissions" value="3"' in page
-    assert "a team chooses 3 submissions" in Client().get("/small/").content.decode()
+    assert "a team may choose 3 submissions" in Client().get("/small/").content.decode()
 
 
 def test_json_of_a_waiting_submission_has_no_scores_either(ann: Participant) -> None:
@@ -163,3 +166,30 @@ def test_json_of_a_waiting_submission_has_no_scores_either(ann: Participant) -> 
     rerun(Submission.objects.get(pk=pk))
     assert json.loads(ann.api.get(f"/api/submissions/{pk}").content)["results"] == []
     assert worker.work_once()
+
+
+def test_a_withdrawn_submission_is_not_replaced_after_publication(
+    ann: Participant, bob: Participant, olga: Someone, blind: Phase
+) -> None:
+    """A team that knows its scores can't move a better submission to the leaderboard by withdrawing."""
+    submit(ann, GOOD)
+    latest = [submit(ann, FAIR), submit(ann, POOR)]
+    submit(bob, GOOD)
+    chosen = submit(bob, POOR)
+    bob.stand(chosen)
+    _close()
+    publish(olga.user, blind)
+    assert (standing(ann), standing(bob)) == (latest[0], chosen)
+    for team, pk in ((ann, latest[0]), (ann, latest[1]), (bob, chosen)):
+        assert team.api.delete(f"/api/submissions/{pk}").status_code == 200
+    assert (standing(ann), standing(bob)) == (None, None)
+
+
+def test_fewer_final_submissions_keep_the_latest_choices(ann: Participant, olga: Someone) -> None:
+    good, poor = submit(ann, GOOD), submit(ann, POOR)
+    for pk in (good, poor):
+        ann.stand(pk)
+    assert standing(ann) == good
+    edit_phase(olga, final_submissions=1)
+    assert standing(ann) == poor
+    assert [ann.read(f"/api/submissions/{pk}")["chosen"] for pk in (good, poor)] == [False, True]

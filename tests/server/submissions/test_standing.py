@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
+from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
+from capeval_server.hosting.services import settings
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.description import PHASE_DEFAULTS, describe_phase, fingerprint
 from capeval_server.jobs import worker
-from capeval_server.notifications.models import Mail
-from capeval_server.submissions.models import Submission
+from capeval_server.notifications.models import Mail, Told
+from capeval_server.notifications.services import notify_outcome
+from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.services.lifecycle import rerun
-from tests.server.kit import CAPTIONS, Participant, results
+from tests.server.kit import CAPTIONS, Participant, Someone, results
 
 pytestmark = pytest.mark.django_db
 
@@ -104,6 +110,36 @@ def test_a_submission_that_is_taken_off_is_not_replaced(ann: Participant) -> Non
     assert standing(ann) is None
 
 
+def edit_phase(olga: Someone, **changed: object) -> None:
+    """Change the phase of the small challenge."""
+    phase = Phase.objects.get()
+    found = describe_phase(phase)
+    settings.edit_phase(
+        olga.user, phase.challenge, {**PHASE_DEFAULTS, **found, **changed}, seen=fingerprint(found)
+    )
+
+
+def test_changed_rules_select_again(
+    ann: Participant, bob: Participant, olga: Someone, definition: Path
+) -> None:
+    best, latest = submit(ann, GOOD), submit(ann, POOR)
+    chosen = submit(bob, FAIR)
+    bob.stand(chosen)
+    edit_phase(olga, requires_choice=True)
+    assert (standing(ann), standing(bob)) == (None, chosen)
+    edit_phase(olga, requires_choice=False)
+    assert standing(ann) == best
+    edit_phase(olga, blind=True)
+    assert standing(ann) == latest
+    edit_phase(olga, blind=False)
+    assert standing(ann) == best
+    # From a file too, with a score that has another order.
+    Score.objects.filter(name="BLEU-1", result__submission__pk=latest).update(value=1)
+    definition.write_text(definition.read_text().replace('"CIDEr-D"', '"BLEU-1"'))
+    import_challenge(definition)
+    assert standing(ann) == latest
+
+
 def _verify_address(someone: Participant) -> None:
     """Give a user an address, to which mails are sent."""
     email = f"{someone.user.username}@example.org"
@@ -119,6 +155,12 @@ def test_a_phase_may_require_a_choice(ann: Participant) -> None:
     assert "choose it on the page below" in Mail.objects.get().text
     ann.stand(pk)
     assert standing(ann) == pk
+    # Nothing can be chosen once the results are final.
+    other = submit(ann, FAIR)
+    Phase.objects.update(final=timezone.now())
+    Told.objects.all().delete()
+    notify_outcome(submission=Submission.objects.get(pk=other))
+    assert "which can't change any more" in Mail.objects.latest("pk").text
 
 
 def test_a_submission_keeps_its_place_while_it_is_scored_again(ann: Participant) -> None:

@@ -220,3 +220,6 @@ def test_rules_are_set_on_pages(challenge: Challenge, olga: Someone) -> None:
     phase = Phase.objects.get()
     assert (phase.quota_per_window, phase.quota_window_days, phase.requires_choice) == (3, 7, True)
     assert phase.opens < timezone.now()
+    # Visitors learn them before they join.
+    assert "5 a day, 3 within 7 days, 20 in all" in olga.see("/small/")
+    assert "a verified email address of uni.edu or lab.org" in olga.see("/small/join/")

@@ -109,6 +109,12 @@ class Challenge(models.Model):
         return "announced" if states == {"upcoming"} else "closed"
 
     @property
+    def has_participation_rules(self) -> bool:
+        """Whether not everybody can join and submit."""
+        limits = (self.team_size, self.email_domains, self.invitation_only, self.approval)
+        return any(limits)
+
+    @property
     def has_link(self) -> bool:
         """Whether a secret link leads to the challenge."""
         return self.invitation_only or self.visibility == self.Visibility.UNLISTED

@@ -6,17 +6,23 @@ never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.scoring.significance import is_significant
-from capeval.studies.judging import HUMAN
+from capeval.studies.judging import HUMAN, RANDOM
 from capeval_server.challenges.models import Challenge, Split
 
-__all__ = ["HumanScoreColumn", "JudgmentDetails", "list_judgments", "register_judgments"]
+__all__ = [
+    "HumanScoreColumn",
+    "JudgmentDetails",
+    "exclude_submissions",
+    "list_judgments",
+    "register_judgments",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +110,29 @@ class HumanScoreColumn:
             baseline: Whether the row is the human baseline.
         """
         return self.scores.get(HUMAN) if baseline else self.by_submission.get(str(submission))
+
+
+def exclude_submissions(
+    columns: Iterable[HumanScoreColumn], hidden: Collection[str]
+) -> tuple[HumanScoreColumn, ...]:
+    """Return columns without the scores of some submissions.
+
+    Columns of which only Human and Random would remain are left out.
+
+    Args:
+        columns: The columns.
+        hidden: The ids of the submissions.
+    """
+    found = []
+    for column in columns:
+        scores = {name: score for name, score in column.scores.items() if score.submission not in hidden}
+        if len(scores) < len(column.scores) and scores.keys() <= {HUMAN, RANDOM}:
+            continue
+        differences = {
+            name: each for name, each in column.differences.items() if {name, each.next} <= scores.keys()
+        }
+        found.append(replace(column, scores=scores, differences=differences))
+    return tuple(found)
 
 
 Source = Callable[[Challenge, datetime | None], tuple[HumanScoreColumn, ...]]

@@ -31,7 +31,8 @@ from capeval_server.notifications.models import (
 )
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.method_names import name_method
-from capeval_server.submissions.services.standing import is_automatic
+from capeval_server.submissions.services.standing import is_automatic, is_settled
+from capeval_server.teams.models import Membership
 
 __all__ = [
     "LONGEST_TEXT",
@@ -39,13 +40,14 @@ __all__ = [
     "CampaignAlert",
     "announce",
     "delete_announcement",
+    "notify_approval",
     "notify_campaign",
     "notify_outcome",
     "notify_phases",
 ]
 
 LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
-# A phase is about to close this long before its end. Openings are notified for as long.
+# A phase is about to close this long before its end. Openings and publications are notified for as long.
 _SOON = timedelta(days=1)
 _PUBLIC, _UNLISTED = Challenge.Visibility.PUBLIC, Challenge.Visibility.UNLISTED
 _Kind = Literal["submissions", "phases", "announcements", "campaigns"]
@@ -107,6 +109,17 @@ def delete_announcement(user: User, announcement: Announcement) -> None:
         announcement.delete()
 
 
+def notify_approval(*, membership: Membership, **_: object) -> None:
+    """Notify a user that an organizer approved them."""
+    challenge = membership.challenge
+    if challenge.visibility == Challenge.Visibility.DRAFT:
+        return
+    place = get_site_address() + reverse("team", args=[challenge.slug])
+    text = f"The organizers of {challenge.title} approved you. You can submit from the page below."
+    subject = f"{challenge.title}: you are approved"
+    _queue_mail([membership.user], None, subject, f"{text}\n\n{place}")
+
+
 def notify_outcome(*, submission: Submission, **_: object) -> None:
     """Notify a user that their submission was scored or failed, unless already done."""
     phase, user = submission.phase, submission.user
@@ -147,32 +160,36 @@ def _describe_next_step(phase: Phase, submission: Submission) -> str:
     automatic = is_automatic(phase, siblings)
     if phase.withholds_scores:
         most = phase.final_submissions
-        number, latest = (
-            (f"{most} submissions", f"{most} submissions count")
-            if most > 1
-            else ("1 submission", "one counts")
-        )
+        latest = f"{most} submissions count" if most > 1 else "one counts"
         default = f" Until your team chooses, its latest {latest}." if automatic else ""
         return (
-            " The organizers publish the scores later. Your team may choose"
-            f" {number} for the final results on the page below.{default}"
+            f" The organizers publish the scores later. {_describe_choice(phase)} on the page below.{default}"
         )
     if submission.stands:
         return " It is on the leaderboard."
+    if is_settled(phase):
+        return " It is not on the leaderboard, which can't change any more."
     if automatic:
         return " Another submission of your team has a better score and stays on the leaderboard."
     return " It is not on the leaderboard. To put it there, choose it on the page below."
+
+
+def _describe_choice(phase: Phase) -> str:
+    """Return the beginning of a sentence on the choice of final submissions."""
+    most = phase.final_submissions
+    return f"Your team may choose {most} submission{'' if most == 1 else 's'} for the final results"
 
 
 _ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
 
 
 def notify_phases() -> None:
-    """Notify participants of phases that opened or are about to close."""
+    """Notify participants of phases that opened, are about to close, or have published results."""
     now = timezone.now()
     opened = Phase.objects.filter(opens__lte=now, opens__gt=now - _SOON, closes__gt=now)
     closing = Phase.objects.filter(closes__gt=now, closes__lte=now + _SOON, opens__lte=now)
-    for what, phases in (("opened", opened), ("closing", closing)):
+    published = Phase.objects.filter(blind=True, published__gt=now - _SOON)
+    for what, phases in (("opened", opened), ("closing", closing), ("published", published)):
         # Nobody takes part in drafts and archived challenges.
         phases = phases.filter(challenge__visibility__in=(_PUBLIC, _UNLISTED))
         for phase in phases.select_related("challenge").order_by("pk"):
@@ -180,15 +197,22 @@ def notify_phases() -> None:
 
 
 def _notify_phase(phase: Phase, what: str) -> None:
-    time = phase.opens if what == "opened" else phase.closes
+    time = {"opened": phase.opens, "published": phase.published}.get(what) or phase.closes
     with transaction.atomic():
         _, new = PhaseTold.objects.get_or_create(phase=phase, what=what, time=time)
         if not new:
             return
-        said = "is open" if what == "opened" else "closes soon"
-        place = get_site_address() + reverse("submit", args=[phase.challenge.slug, phase.name])
-        name = f"Phase {phase.name} of {phase.challenge.title}"
-        text = f"{name} {said}: it accepts submissions until {_format_utc(phase)}."
+        said = {"opened": "is open", "closing": "closes soon", "published": "has published results"}[what]
+        slug, text = phase.challenge.slug, f"Phase {phase.name} of {phase.challenge.title} {said}:"
+        if what == "published":
+            text += " the scores of your team's submissions are on the page below."
+            page = f"{reverse('submissions', args=[slug])}?phase={phase.name}"
+        else:
+            text += f" it accepts submissions until {_format_utc(phase)}."
+            if what == "closing" and phase.withholds_scores:
+                text += f" {_describe_choice(phase)}."
+            page = reverse("submit", args=[slug, phase.name])
+        place = get_site_address() + page
         subject = f"{phase.challenge.title}: phase {phase.name} {said}"
         _queue_mail(_list_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
         times = {"opens": phase.opens.isoformat(), "closes": phase.closes.isoformat()}
@@ -228,10 +252,12 @@ def _list_participants(challenge: Challenge) -> QuerySet[User]:
     return User.objects.filter(memberships__challenge=challenge)
 
 
-def _queue_mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
-    """Queue a mail to users with a verified address, according to their preferences."""
+def _queue_mail(users: Iterable[User], kind: _Kind | None, subject: str, text: str) -> None:
+    """Queue a mail to users with a verified address, by their preferences if they can choose its kind."""
     keys = [user.pk for user in users if user.is_active]
-    unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
+    unwanted: Iterable[int] = ()
+    if kind is not None:
+        unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
     known = EmailAddress.objects.filter(user__in=keys, primary=True, verified=True)
     wanted = sorted(set(known.values_list("user", flat=True)) - set(unwanted))
     Mail.objects.bulk_create(Mail(user_id=pk, subject=subject[:300], text=text) for pk in wanted)

@@ -92,7 +92,8 @@ def _extend(user: User | None, campaign: Campaign, files: ItemFiles) -> Iterator
             _insert_images(now, built, stored)
             added = _insert_items(now, files, rows, built)
             number = added.items + added.checks + added.training
-            record(user, now.challenge, f"added {number} items to the campaign {now.slug}")
+            items = f"{number} item{'' if number == 1 else 's'}"
+            record(user, now.challenge, f"added {items} to the campaign {now.slug}")
             yield added
 
 

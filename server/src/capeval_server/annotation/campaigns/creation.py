@@ -240,7 +240,7 @@ def _create_campaign(
             problems, same = [*problems, *built.problems], built.same
         files.raise_problems(problems)
         number = add_items(made, parse_items(rows, wanted.kind, []), wanted.options.answers, same)
-        record(user, made.challenge, f"{done} {made.slug} with {number} items")
+        record(user, made.challenge, f"{done} {made.slug} with {number} item{'' if number == 1 else 's'}")
         yield made
 
 

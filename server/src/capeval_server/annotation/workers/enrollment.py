@@ -102,7 +102,8 @@ def invite_to_all(user: User | None, campaigns: Sequence[Campaign], number: int)
             Participation.objects.bulk_create(
                 Participation(worker=worker, campaign=campaign) for worker in workers
             )
-            what = f"created {number} invite links for the campaign {campaign.slug}"
+            links = f"{number} invite link{'' if number == 1 else 's'}"
+            what = f"created {links} for the campaign {campaign.slug}"
             record(user, campaign.challenge, what)
     return tokens
 

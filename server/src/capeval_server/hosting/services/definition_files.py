@@ -32,6 +32,7 @@ from capeval_server.hosting.services.definition_merge import Merge
 from capeval_server.hosting.services.description import Change, changes, describe, fingerprint, state_of
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
+from capeval_server.submissions.services.standing import RANKING_RULES, update_standings
 from capeval_server.submissions.services.upload_files import read_archive
 
 __all__ = ["DefinitionPreview", "apply_files", "import_challenge", "import_files", "preview_files"]
@@ -121,6 +122,7 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
         if preview.seen != seen:
             raise ConflictError("the challenge was changed since the preview: check the changes again")
         _record(user, challenge, changed, preview)
+    _update_standings(changed, preview)
     return changed
 
 
@@ -165,7 +167,19 @@ def import_files(
     change = _change(found, files)
     with roll_back(change) if dry_run else change as (changed, preview):
         _record(user, found.challenge, changed, preview)
+    if not dry_run:
+        _update_standings(changed, preview)
     return changed, preview
+
+
+def _update_standings(changed: Challenge, preview: DefinitionPreview) -> None:
+    """Update the submissions on leaderboards if their rules changed, after the transaction of the change."""
+    places = [place.split(".") for place, _, _ in preview.changes]
+    named = {name for kind, name, *field in places if kind == "phases" and RANKING_RULES & {*field}}
+    is_sorted_anew = any(place[0] == "splits" and place[2:] == ["sort_by"] for place in places)
+    for phase in changed.phases.order_by("pk"):
+        if is_sorted_anew or phase.name in named:
+            update_standings(phase)
 
 
 def _read(

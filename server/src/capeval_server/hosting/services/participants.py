@@ -39,8 +39,7 @@ def approve(user: User | None, challenge: Challenge, name: str) -> None:
         member = _get_member(challenge, name)
         if member.approved:
             raise TeamError(f"{name!r} is already approved")
-        member.approved = True
-        member.save(update_fields=["approved"])
+        enrollment.approve(member)
         record(user, challenge, f"approved {name}", team=member.team)
 
 

@@ -34,6 +34,7 @@ from capeval_server.hosting.services.description import (
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import acquire_unpacking_slot
 from capeval_server.submissions.selectors.scores import score_names
+from capeval_server.submissions.services.standing import RANKING_RULES, update_standings
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
@@ -200,6 +201,9 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
             _save_phase(now, new, changed)
             done = f"changed {_join_names(changed)} of phase {name}" if seen else f"added phase {name}"
             record(user, now, done)
+    if not RANKING_RULES.isdisjoint(changed):
+        # Afterwards, because teams are locked before phases.
+        update_standings(challenge.phases.get(name=name))
     return changed
 
 

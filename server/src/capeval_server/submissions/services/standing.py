@@ -11,15 +11,26 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.challenges.selectors.main_leaderboard import get_main
 from capeval_server.submissions.models import UNFINISHED, Score, Submission
 from capeval_server.submissions.selectors.scores import higher_is_better
 from capeval_server.teams.models import Team
 
-__all__ = ["is_automatic", "lock_siblings", "update_standing"]
+__all__ = [
+    "RANKING_RULES",
+    "is_automatic",
+    "is_settled",
+    "lock_siblings",
+    "update_standing",
+    "update_standings",
+]
 
 _Choice = Submission.Choice
+RANKING_RULES = frozenset({"main", "blind", "final_submissions", "requires_choice"})
+"""Fields of a phase that determine which submissions are on its leaderboard."""
 
 
 def lock_siblings(pk: UUID) -> list[Submission]:
@@ -42,9 +53,10 @@ def is_automatic(phase: Phase, siblings: Iterable[Submission]) -> bool:
 def update_standing(phase: Phase, siblings: Sequence[Submission]) -> None:
     """Update which submission of a team is on the leaderboard; its rows are locked.
 
-    Final results, and leaderboards of archived challenges, do not change.
+    Final results, published results of blind phases, and leaderboards of archived challenges do not change.
+    Otherwise, a team that knows the scores could replace its submission by withdrawing it.
     """
-    if phase.final is not None or phase.challenge.visibility == Challenge.Visibility.ARCHIVED:
+    if is_settled(phase):
         return
     candidates = _list_candidates(phase, siblings)
     current = next((row for row in siblings if row.stands), None)
@@ -56,6 +68,36 @@ def update_standing(phase: Phase, siblings: Sequence[Submission]) -> None:
         _set(current, stands=False)
     if best is not None and not best.stands:
         _set(best, stands=True)
+
+
+def update_standings(phase: Phase) -> None:
+    """Update the submissions of all teams after the rules of a phase changed, each team in a transaction.
+
+    If a team chose more submissions than are allowed now, the latest ones remain chosen.
+    """
+    teams = Submission.objects.filter(phase=phase).exclude(team=None)
+    first = teams.order_by("team", "pk").values_list("team", "pk")
+    for pk in dict(first).values():
+        with transaction.atomic():
+            siblings = lock_siblings(pk)
+            # Read again, with a lock: the results may be published at the same time.
+            now = Phase.objects.select_for_update(no_key=True).filter(pk=phase.pk).first()
+            if now is None or is_settled(now):
+                return
+            chosen = sorted(
+                (row for row in siblings if row.choice == _Choice.CHOSEN), key=lambda row: row.created
+            )
+            for row in chosen[: -now.final_submissions]:
+                row.choice = _Choice.NONE
+                row.save(update_fields=["choice"])
+            update_standing(now, siblings)
+
+
+def is_settled(phase: Phase) -> bool:
+    """Return whether the submissions on a phase's leaderboard can't be replaced any more."""
+    is_published = phase.blind and phase.published is not None
+    is_archived = phase.challenge.visibility == Challenge.Visibility.ARCHIVED
+    return phase.final is not None or is_published or is_archived
 
 
 def _is_candidate(phase: Phase, siblings: Sequence[Submission], row: Submission) -> bool:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.dispatch import Signal
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge
@@ -19,7 +20,9 @@ from capeval_server.teams.services.blocks import block_of
 
 __all__ = [
     "LONGEST_INVITATION",
+    "approve",
     "approve_all",
+    "approved",
     "invite",
     "invited",
     "join",
@@ -30,6 +33,8 @@ __all__ = [
     "team_of",
 ]
 
+# Sent with `membership`, after an organizer approved a member, in the same transaction.
+approved = Signal()
 # Validity of a team's code in days: the default and the maximum.
 _FIRST_INVITATION, LONGEST_INVITATION = 7, 90
 
@@ -166,7 +171,17 @@ def _check_rules(user: User, team: Team, challenge: Challenge) -> None:
 
 def approve_all(challenge: Challenge) -> int:
     """Approve all waiting members, and return their number."""
-    return challenge.memberships.filter(approved=False).update(approved=True)
+    waiting = list(challenge.memberships.filter(approved=False).select_related("user", "team"))
+    for member in waiting:
+        approve(member)
+    return len(waiting)
+
+
+def approve(member: Membership) -> None:
+    """Approve a waiting member, in the caller's transaction."""
+    member.approved = True
+    member.save(update_fields=["approved"])
+    approved.send(Membership, membership=member)
 
 
 def invite(team: Team, days: int = _FIRST_INVITATION) -> None:

@@ -24,7 +24,7 @@ class _PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("submissions", "phases", "announcements", "campaigns")
         labels: ClassVar[dict[str, str]] = {
             "submissions": "Scoring of my submission has finished or failed",
-            "phases": "A phase of my challenges opens, or closes within a day",
+            "phases": "A phase of my challenges opens, closes within a day, or has published results",
             "announcements": "Organizers of my challenges publish an announcement",
             "campaigns": "A campaign that I manage is paused, stuck or complete",
         }

@@ -30,7 +30,7 @@ from capeval_server.submissions.selectors.queue import (
 )
 from capeval_server.submissions.services.leaderboard_selection import set_standing
 from capeval_server.submissions.services.lifecycle import withdraw
-from capeval_server.submissions.services.standing import is_automatic
+from capeval_server.submissions.services.standing import is_automatic, is_settled
 from capeval_server.teams.models import Team
 from capeval_server.web import presenters
 from capeval_server.web.participant.common import TEMPLATES, member, no_such_submission
@@ -116,6 +116,7 @@ def _build_context(request: HttpRequest, submission: Submission, own: bool) -> d
         "withheld": withheld,
         # The best one of several is on the leaderboard, so this would reveal their order.
         "stands": submission.choice == Submission.Choice.CHOSEN if withheld else submission.stands,
+        "settled": phase is not None and is_settled(phase),
         "automatic": own and phase is not None and _is_automatic(phase, submission),
         "results": join_tables(current),
         "placings": placings(submission, current, timezone.now()),
