@@ -20,10 +20,16 @@
     card.scrollIntoView({ block: "nearest" });
   };
   const here = () => document.activeElement.closest(".answer") || document.getElementById(current);
+  // Reviewed answers leave the queue, so that the same page has the next ones.
+  const turn = () => {
+    if ("queue" in list.dataset && !list.querySelector(".answer[data-waiting]")) location.reload();
+    else document.querySelector(".pages [aria-current] + a")?.click();
+  };
   const move = (step) => {
     const all = cards();
     const place = all.indexOf(here());
-    go(place < 0 ? all[step > 0 ? 0 : all.length - 1] : all[place + step]);
+    if (step > 0 && place === all.length - 1) return turn();
+    return go(place < 0 ? all[step > 0 ? 0 : all.length - 1] : all[place + step]);
   };
 
   const show = (sent) => {
