@@ -110,9 +110,9 @@ class SimulatedCampaign:
 
 
 def simulate(
-    name: str, bad: Sequence[str], generator: Generator, answers_each: int = ANSWERS
+    name: str, bad: Sequence[str], generator: Generator, answers_each: int = ANSWERS, check_every: int = 0
 ) -> SimulatedCampaign:
-    """Simulate a campaign with bad workers of some kinds, in turn."""
+    """Simulate a campaign with bad workers of some kinds, in turn, and one check in `check_every` answers."""
     kind = KINDS[name]
     workers = [
         SimulatedWorker(
@@ -133,6 +133,12 @@ def simulate(
     for turn in range(answers_each):
         for number in generator.permutation(len(workers)).tolist():
             worker = workers[number]
+            if check_every and turn % check_every == check_every - 1:
+                # Every worker has the same checks, with negative numbers.
+                check = -1 - turn // check_every
+                truth = truths.setdefault(check, _draw_check_truth(name, generator))
+                answers.append(_answer(name, number, check, truth, worker, generator))
+                continue
             while not free.get(begin, kind.votes):
                 begin += 1
             item = next(one for one in count(begin) if free.get(one, kind.votes) and one not in worker.done)
@@ -156,6 +162,14 @@ def _draw_truth(name: str, generator: Generator) -> object:
     if name == "write":
         return generator.choice(300, 4, replace=False)
     return generator.uniform(1, 5.4, 2)
+
+
+def _draw_check_truth(name: str, generator: Generator) -> object:
+    """Return the truth of an item with an obvious answer."""
+    first = generator.random() < 0.5
+    if name in ("triplet", "pairwise", "m5"):
+        return 0.98 if first else 0.02
+    return np.full(2, 1.0 if first else 5.0)
 
 
 def _answer(
@@ -239,14 +253,20 @@ class Rates:
 
 
 def measure_rates(
-    name: str, bad: Sequence[str], *, trials: int, seed: int = 0, times: Sequence[int] = TIMES
+    name: str,
+    bad: Sequence[str],
+    *,
+    trials: int,
+    seed: int = 0,
+    times: Sequence[int] = TIMES,
+    check_every: int = 0,
 ) -> Rates:
     """Return the false alarms and the bad workers found in some campaigns."""
     generator = np.random.default_rng([seed, *map(ord, name + "".join(bad))])
     alarms: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     for _ in range(trials):
-        made = simulate(name, bad, generator)
+        made = simulate(name, bad, generator, max(times), check_every)
         alarmed: dict[int, str] = {}
         for number in times:
             so_far = made.answers[: number * (HONEST + OTHERS)]

@@ -176,6 +176,7 @@ def test_forms_without_the_program(staff: Someone) -> None:
     staff.client.post(f"{place}undo/", {"answer": [keys[0], "x"]})
     page = see(staff, campaign)
     assert "Undid the review of 1 answer." in page
+    assert "accepted by" in page
     assert "undone by" in page
     author = Response.objects.get(pk=keys[1]).participation.worker
     author.user = staff.user

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from django.db.models import Q
 from django.db.models.fields.json import KT
 
 from capeval_server.annotation.core.agreement import CaptionAgreement, measure_caption_agreement
@@ -23,7 +24,7 @@ __all__ = ["StoredAnswer", "find_signals", "list_repeats", "list_workers_with_si
 
 
 class StoredAnswer(NamedTuple):
-    """The evaluated parts of an answer, without pilot answers and checks.
+    """The evaluated parts of an answer.
 
     Attributes:
         key: The key of the newest answer.
@@ -32,6 +33,7 @@ class StoredAnswer(NamedTuple):
         choices: The choice of each question; empty for captions.
         mirrored: Whether the sides were shown mirrored.
         browser_seconds: Time that the browser measured.
+        is_check: Whether the item is an attention check.
         counts: Whether it is counted.
         late: Whether it arrived after the lease and is not counted.
         batch: Number of the batch in which the item was assigned.
@@ -47,6 +49,7 @@ class StoredAnswer(NamedTuple):
     choices: Mapping[str, str]
     mirrored: bool
     browser_seconds: float | None
+    is_check: bool
     counts: bool
     late: bool
     batch: int
@@ -57,9 +60,15 @@ class StoredAnswer(NamedTuple):
 
 
 def load_answers(campaign: Campaign, task: TaskType) -> list[StoredAnswer]:
-    """Return the newest answer of each assignment, without pilot answers and checks, in order of time."""
+    """Return the newest answer of each assignment, in order of time.
+
+    Answers of the pilot, the training and to repeated items are left out, and checks of captions.
+    """
     questions = tuple(task.choices)
-    given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
+    shown = Q(may_count=True)
+    if questions:
+        shown |= Q(item__is_check=True, item__is_training=False, item__repeats=None)
+    given = Response.objects.filter(shown, item__campaign=campaign, redacted="")
     texts = (*questions, task.written) if task.written else questions
     rows = given.order_by("assignment_id", "revision").values_list(
         "assignment_id",
@@ -67,6 +76,7 @@ def load_answers(campaign: Campaign, task: TaskType) -> list[StoredAnswer]:
         "participation_id",
         "item_id",
         "assignment__mirrored",
+        "item__is_check",
         "filled_slot",
         "received",
         "assignment__lease_until",
@@ -80,13 +90,14 @@ def load_answers(campaign: Campaign, task: TaskType) -> list[StoredAnswer]:
     first: dict[int, datetime] = {}
     for assignment, *row in rows.iterator(chunk_size=5000):
         newest[assignment] = tuple(row)
-        first.setdefault(assignment, row[5])
+        first.setdefault(assignment, row[6])
     found = [_build_answer(row, first[key], questions) for key, row in newest.items()]
     return sorted(found, key=lambda one: (one.received, one.key))
 
 
 def _build_answer(row: tuple[Any, ...], first: datetime, questions: Sequence[str]) -> StoredAnswer:
-    key, worker, item, mirrored, slot, received, lease_until, batch, opened, seconds, pasted, *texts = row
+    key, worker, item, mirrored, is_check, slot, received, lease_until, batch, opened, *more = row
+    seconds, pasted, *texts = more
     choices = texts[: len(questions)]
     return StoredAnswer(
         key=key,
@@ -95,8 +106,9 @@ def _build_answer(row: tuple[Any, ...], first: datetime, questions: Sequence[str
         choices=dict(zip(questions, choices, strict=True)),
         mirrored=mirrored,
         browser_seconds=None if seconds is None else float(seconds),
+        is_check=is_check,
         counts=slot is not None,
-        late=slot is None and received > lease_until,
+        late=not is_check and slot is None and received > lease_until,
         batch=batch,
         opened=opened,
         received=first,
@@ -152,7 +164,7 @@ def find_signals(
 
     Args:
         task: The task type of the campaign.
-        answers: The answers of the campaign.
+        answers: The answers of the campaign, with checks.
         repeats: Answers to repeated items, from `list_repeats`.
         agreement: The agreement of captions; None for choices.
     """

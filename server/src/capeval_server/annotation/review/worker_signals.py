@@ -40,7 +40,7 @@ LOOKS = (15, 30, 50, 100)
 """Numbers of answers after which signals are computed; then, after each hundred, from the newest hundred."""
 
 # Largest p-values. Most of the accepted false alarms are spent on disagreement after 30 answers.
-_SAME_LEVEL, _INCONSISTENT_LEVEL, _DISAGREES_LEVEL, _DISAGREES_LEVEL_AT_30 = 0.001, 0.0003, 0.0003, 0.0025
+_SAME_LEVEL, _INCONSISTENT_LEVEL, _DISAGREES_LEVEL, _DISAGREES_LEVEL_AT_30 = 0.001, 0.0003, 0.0003, 0.005
 # Workers with p-values below this multiple of the levels are not compared with.
 _SUSPECT_LEVEL = 20.0
 # Numbers of repeated items after which the consistency is evaluated.
@@ -133,7 +133,7 @@ def find_worker_signals(
     Workers who look suspicious at a lower level are left out of the answers with which others are compared.
 
     Args:
-        answers: The newest answer of each worker to each item, in order of time.
+        answers: The newest answer of each worker to each item, also to checks, in order of time.
         scales: The choices of each question.
         repeats: By worker, whether each repeated item was answered as before, in order of time.
     """

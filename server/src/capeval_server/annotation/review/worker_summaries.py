@@ -115,7 +115,8 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
     """
     task, options = task_named(campaign.kind), get_options(campaign)
-    answers = load_answers(campaign, task)
+    with_checks = load_answers(campaign, task)
+    answers = [one for one in with_checks if not one.is_check]
     of_workers: dict[int, list[StoredAnswer]] = {}
     for one in answers:
         of_workers.setdefault(one.worker, []).append(one)
@@ -125,7 +126,7 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     likeness = captions.means() if captions else {}
     checks = _count_checks(campaign)
     repeats = list_repeats(campaign)
-    signals = find_signals(task, answers, repeats, captions)
+    signals = find_signals(task, with_checks, repeats, captions)
     usual = _compute_median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [

@@ -7,6 +7,9 @@
   let current = null;
   // The keys of the answers of each review, to be undone from the last.
   const done = [];
+  // The latest review that is being stored. Keys that are pressed meanwhile wait for it.
+  let stored = Promise.resolve();
+  let keys = Promise.resolve();
 
   document.getElementById("keys").hidden = false;
 
@@ -17,10 +20,16 @@
     card.scrollIntoView({ block: "nearest" });
   };
   const here = () => document.activeElement.closest(".answer") || document.getElementById(current);
+  // Reviewed answers leave the queue, so that the same page has the next ones.
+  const turn = () => {
+    if ("queue" in list.dataset && !list.querySelector(".answer[data-waiting]")) location.reload();
+    else document.querySelector(".pages [aria-current] + a")?.click();
+  };
   const move = (step) => {
     const all = cards();
     const place = all.indexOf(here());
-    go(place < 0 ? all[step > 0 ? 0 : all.length - 1] : all[place + step]);
+    if (step > 0 && place === all.length - 1) return turn();
+    return go(place < 0 ? all[step > 0 ? 0 : all.length - 1] : all[place + step]);
   };
 
   const show = (sent) => {
@@ -56,17 +65,14 @@
     go(document.getElementById(`answer-${keys[0]}`));
   };
 
-  document.addEventListener("submit", async (event) => {
-    const form = event.target;
-    if (!form.matches("form[data-review]")) return;
-    event.preventDefault();
-    const body = new URLSearchParams(new FormData(form, event.submitter));
+  const store = async (form, submitter) => {
+    const body = new URLSearchParams(new FormData(form, submitter));
     const card = form.closest(".answer");
     const keys = card ? [card.id.replace("answer-", "")] : body.getAll("answer");
     const undoes = new URL(form.action).pathname.endsWith("/undo/");
     if (card) current = card.id;
-    const stored = await send(form.action, body);
-    if (stored && !undoes && keys.length) done.push(keys);
+    const accepted = await send(form.action, body);
+    if (accepted && !undoes && keys.length) done.push(keys);
     const changed = document.getElementById(`answer-${keys[0]}`);
     if (!changed) return;
     if (!card) {
@@ -75,7 +81,15 @@
     }
     const rest = cards();
     const next = rest.slice(rest.indexOf(changed) + 1).find((each) => "waiting" in each.dataset);
-    go(stored && !undoes && next ? next : changed);
+    go(accepted && !undoes && next ? next : changed);
+  };
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("form[data-review]")) return;
+    event.preventDefault();
+    const submitter = event.submitter;
+    stored = stored.then(() => store(form, submitter));
   });
 
   document.addEventListener("keydown", (event) => {
@@ -88,22 +102,24 @@
     }
     if (event.key === "Escape" && field.closest(".verdict")) go(field.closest(".answer"));
     if (field.matches("select, textarea, input:not([type=checkbox])")) return;
-    const card = here();
     const actions = {
       j: () => move(1),
       k: () => move(-1),
-      a: () => card?.querySelector("button[data-key=a]")?.click(),
+      a: () => here()?.querySelector("button[data-key=a]")?.click(),
       A: () => selected.requestSubmit(),
-      r: () => card?.querySelector(".verdict select")?.focus(),
+      r: () => here()?.querySelector(".verdict select")?.focus(),
       u: undo,
       x: () => {
-        const box = card?.querySelector("input[name=answer][type=checkbox]");
+        const box = here()?.querySelector("input[name=answer][type=checkbox]");
         if (box) box.checked = !box.checked;
       },
     };
     const act = actions[event.key];
     if (!act) return;
     event.preventDefault();
-    act();
+    keys = keys.then(async () => {
+      await act();
+      await stored;
+    });
   });
 })();
