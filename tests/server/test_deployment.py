@@ -75,6 +75,10 @@ def test_all_settings_pass_through_compose() -> None:
     assert len(names) > 30
     assert names - set(settings) == {"CAPEVAL_SERVER_DATA"}
     assert "CAPEVAL_SERVER_DATA=" in image
+    # The files may be in an object storage.
+    storage = documented.partition("### Object storage")[2].partition("\n#")[0]
+    assert set(re.findall(r"`(AWS_\w+)`", storage)) <= set(settings)
+    assert "capeval-server[s3]" in image
     for service in ("migrate", "server", "worker"):
         assert compose["services"][service]["environment"] == settings
 

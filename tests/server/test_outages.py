@@ -52,6 +52,13 @@ def test_what_failed(error: Exception | None, text: str) -> None:
     assert transient_errors.get_message(error) == text
 
 
+def test_an_invalid_sslmode_is_a_cause() -> None:
+    error = OperationalError('connection is bad: invalid sslmode value: "sometimes"')
+    assert transient_errors.cause_of(error).endswith(
+        '"sometimes"): check sslmode and the certificates in CAPEVAL_SERVER_DATABASE'
+    )
+
+
 def test_an_outage_is_one_line_of_the_log() -> None:
     def record(error: Exception) -> logging.LogRecord:
         made = logging.LogRecord("n", logging.ERROR, "p", 1, "%s: failed", ("a",), (type(error), error, None))

@@ -1,9 +1,9 @@
-"""Result files of submissions: the checks and messages that the server and the command line share."""
+"""Result files of submissions: their names and content, for the server and the command line."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+import re
 
 from capeval.data.captions import Candidates
 from capeval.errors import FormatError, FormatErrorKind
@@ -11,7 +11,13 @@ from capeval.formats import load_candidates
 from capeval.formats.io.archives import is_archive
 from capeval.formats.io.sources import LIMIT
 
-__all__ = ["describe_missing_file", "describe_phases_of_images", "describe_wrong_name", "load_result_file"]
+__all__ = ["ALGORITHM", "ANY_NAME", "find_algorithm", "load_result_file"]
+
+ALGORITHM = "<alg>"
+"""The placeholder for the algorithm in the form of a file name."""
+
+ANY_NAME = f"{ALGORITHM}.json"
+"""The form of results with any file name."""
 
 # Windows programs put them in front of UTF-8 and UTF-16.
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -53,27 +59,24 @@ def load_result_file(data: bytes, *, limit: int = LIMIT) -> Candidates:
     return load_candidates(data, limit=limit, strict=True)
 
 
-def describe_wrong_name(results: Sequence[str], others: Sequence[str] = ()) -> str:
-    """Return the problem of a file with a name that belongs to no split of its phase.
+def find_algorithm(form: str, name: str) -> str | None:
+    """Return the algorithm in the name of a result file, or None if the name does not match.
+
+    If results may have any name, other characters than those of algorithms are replaced.
 
     Args:
-        results: The forms of the file names of the phase.
-        others: The phases with results of this name.
+        form: The form of the file name, with a placeholder for the algorithm.
+        name: The file name.
+
+    Example:
+        >>> from capeval.formats.result_files import find_algorithm
+        >>> find_algorithm("captions_val_<alg>_results.json", "captions_val_mine_results.json")
+        'mine'
     """
-    other = f"; it has the name of results for {_list_phases(others)}" if others else ""
-    return f"the file must be named {' or '.join(map(repr, results))}{other}"
-
-
-def describe_missing_file(results: str, split: str, phase: str) -> str:
-    """Return the problem of an upload without the results of a split of its phase."""
-    of_phase = f" of phase {phase!r}" if phase else ""
-    return f"the upload must contain {results!r}, the results of split {split!r}{of_phase}"
-
-
-def describe_phases_of_images(others: Sequence[str]) -> str:
-    """Return the end of a message about wrong images, with the phases that they belong to; "" without any."""
-    return f"; they are the images of {_list_phases(others)}" if others else ""
-
-
-def _list_phases(phases: Sequence[str]) -> str:
-    return f"phase{'s' * (len(phases) > 1)} {' and '.join(map(repr, phases))}"
+    if form == ANY_NAME:
+        stem, dot, ending = name.rpartition(".")
+        algorithm = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-")[:64]
+        return (algorithm or "results") if dot and ending.lower() == "json" else None
+    pattern = re.escape(form).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
+    match = re.fullmatch(pattern, name, re.ASCII)
+    return match[1] if match else None

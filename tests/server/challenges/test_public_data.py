@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 
 import capeval
-from capeval.cli.toolkit.submission_format import check_submission, load_format, read_results
+from capeval.cli.toolkit.submission_format import check_submission, load_format
 from capeval.errors import CapevalError
 from capeval.formats import load_subsets
 from capeval.formats.images import ImageInfo, image_info, load_images
@@ -23,7 +23,8 @@ from capeval_server.challenges.models import Phase, ReferenceSet, Subset
 from capeval_server.core.errors import UploadError
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.submissions.services.upload_files import read_upload
-from tests.server.kit import MARKER, results, write_challenge, zipped
+from tests.server.kit import MARKER, RESULTS, results, write_challenge, zipped
+from tests.server.submissions.test_uploads import REFUSED
 
 pytestmark = pytest.mark.django_db
 
@@ -225,21 +226,27 @@ def test_what_the_server_refuses_is_refused(downloaded: Path, tmp_path: Path) ->
     val, test = "captions_val_mine_results.json", "captions_test2014_mine_results.json"
     few = results({1: "A dog."})
     cases: list[tuple[str, dict[str, bytes] | bytes, list[str], str]] = [
-        (val, few, [], f"'{val}': 5 images (2, 3, 4, 5, 6) are missing a caption"),
+        (val, few, [], f"{val}: 5 images (2, 3, 4, 5, 6) are missing a caption"),
         (
             val,
             results({**dict.fromkeys(range(2, 7), "A dog."), 9: "A cat."}),
             [],
-            f"'{val}': image 9 is not in split 'val'; image 1 is missing a caption",
+            f"{val}: image 9 is not in split 'val'; image 1 is missing a caption",
         ),
         ("x.zip", {val: results(), test: few}, [], f"'{test}': 5 images"),
         ("x.zip", {val: results()}, ["--phase", "test"], "the upload must contain 'captions_test2014_<alg>"),
         ("x.zip", {"results.json": results()}, [], "the files (results.json) must be those of a phase"),
-        ("results.json", results(), ["--phase", "open"], "'results.json': the file must be named"),
+        ("results.json", results(), ["--phase", "open"], "results.json: the file must be named"),
         (val, results(), ["--phase", "other"], "--phase must be one of open, test (got 'other')"),
         (val, _too_long(downloaded), [], "captions must have at most"),
         (val, b"[", [], val),
         ("x.zip", b"PK", [], "the file is not a zip, or is truncated"),
+        (
+            "x.zip",
+            {val: results(), test.replace("mine", "other"): results()},
+            [],
+            "all files must have the same algorithm (got 'mine', 'other')",
+        ),
     ]
     for name, content, more, message in cases:
         file = tmp_path / name
@@ -250,31 +257,41 @@ def test_what_the_server_refuses_is_refused(downloaded: Path, tmp_path: Path) ->
         assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b" \n",
-        b"hello",
-        b"\x1f\x8b",
-        b"\xef\xbb\xbf[]",
-        b"[",
-        b"PK",
-        b'[{"image_id": 1, "caption": "a"}]',
-    ],
-)
-def test_the_command_line_and_the_server_say_the_same(
-    downloaded: Path, tmp_path: Path, content: bytes
-) -> None:
-    name = "captions_val_mine_results.json"
-    (tmp_path / name).write_bytes(content)
-    phase = Phase.objects.get(name="open")
-    with pytest.raises(UploadError) as of_server:
-        read_upload(name, [content], list(phase.splits.all()), phase)
-    with pytest.raises(CapevalError) as of_command:
-        check_submission(load_format(downloaded), "open", read_results(tmp_path / name))
-    told = str(of_command.value).removeprefix(f"{tmp_path / name}: ")
-    assert str(of_server.value) in (told, f"'{name}': {told}")
+def test_the_command_line_and_the_server_say_the_same(downloaded: Path, tmp_path: Path) -> None:
+    val, test = RESULTS, "captions_test2014_mine_results.json"
+    whole = zipped({val: results(), test: results()})
+    cases: list[tuple[str, str, bytes]] = [
+        ("open", "results.zip" if content.startswith(b"PK") else val, content)
+        for content in (make() for make, _ in REFUSED.values())
+    ]
+    cases += [("open", val, content) for content in (b"", b" \n", b"\x1f\x8b", b"PK")]
+    cases += [
+        ("open", "results.tar.gz", b"\x1f\x8b"),
+        ("open", "results.zip", results()),
+        ("test", "results.zip", whole[:-30]),
+        ("test", val, results()),
+    ]
+    cases += [
+        ("test", "results.zip", zipped(files))
+        for files in (
+            {val: results(), test.replace("mine", "other"): results()},
+            {val: results(), val.replace("mine", "other"): results(), test: results()},
+            {val: results(), test: results(), "readme.txt": b"captions"},
+            {"results.json": b"hello", test: results()},
+            {val: results({1: "A dog."})},
+            {val: json.dumps([{"image_id": str(i), "caption": "a"} for i in (1, 2, 99)]).encode(), test: b""},
+        )
+    ]
+    form = load_format(downloaded)
+    for phase_name, name, content in cases:
+        (tmp_path / name).write_bytes(content)
+        phase = Phase.objects.get(name=phase_name)
+        with pytest.raises(UploadError) as of_server:
+            read_upload(name, [content], list(phase.splits.order_by("name")), phase)
+        with pytest.raises(CapevalError) as of_command:
+            check_submission(form, phase_name, tmp_path / name)
+        told = str(of_command.value).removeprefix(f"{tmp_path / name}: ")
+        assert str(of_server.value) in (told, f"{name!r}: {told}")
 
 
 def test_errors_name_the_phase_of_other_results(path: Path, tmp_path: Path) -> None:

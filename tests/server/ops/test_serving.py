@@ -71,6 +71,21 @@ def test_a_signal_in_the_middle_of_a_fork_is_not_lost() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+# As systemd stops it: all processes receive the signal, and the first one just after a wait.
+STOPPED = """
+import os, signal, sys
+from capeval_server.ops.prefork import in_processes
+wait = os.wait
+os.wait = lambda: (wait(), sys.exit(0))
+in_processes(2, lambda: os.kill(os.getpid(), signal.SIGTERM))
+"""
+
+
+def test_processes_that_the_signal_ended_are_no_error() -> None:
+    done = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
 def test_all_end_with_the_first_one(fresh: Server, sent: signal.Signals) -> None:
     fresh.migrate()

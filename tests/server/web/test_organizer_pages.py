@@ -726,6 +726,18 @@ def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> Non
     assert Result.objects.count() == 8
 
 
+def test_the_list_of_submissions_has_the_score_of_the_main_leaderboard(
+    olga: Someone, ann: Participant
+) -> None:
+    submission = ann.scored()
+    ann.submitted()
+    scores = Score.objects.filter(result__submission=submission, name="CIDEr-D", subset="")
+    # By the private references, which the phase shows first.
+    value = scores.get(result__reference_version__reference_set__name="c2").value
+    cells = re.findall(r'<td class="number">(.*?)</td>', olga.see(f"{ROOT}submissions/"))
+    assert [re.sub(r"<[^>]*>", "", cell) for cell in cells] == ["–", f"CIDEr-D {value:.3f}"]
+
+
 def test_a_withdrawn_submission_stays_so(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
     assert ann.api.delete(f"/api/submissions/{submission.pk}").status_code == 200

@@ -125,7 +125,7 @@ def test_a_team_ends_with_its_last_member_unless_it_has_submitted(ann: Participa
     assert bob.client.post("/small/team/leave/")["Location"] == "/small/join/"
     assert not Team.objects.filter(name="bob").exists()
     submission = ann.submitted()
-    assert "What the team submitted stays with it" in ann.see("/small/team/")
+    assert "The team keeps its submissions" in ann.see("/small/team/")
     assert ann.client.post("/small/team/leave/")["Location"] == "/small/join/"
     assert not Membership.objects.filter(user=ann.user).exists()
     submission.refresh_from_db()

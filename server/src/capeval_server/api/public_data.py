@@ -74,6 +74,8 @@ class SubmissionFormatAnswer(Schema):
     title: str
     fields: list[schemas.DeclaredFieldAnswer]
     caption_characters: int
+    upload_bytes: int
+    unpacked_bytes: int
     phases: list[PhaseFormatAnswer]
     splits: list[SplitFormatAnswer]
 

@@ -23,13 +23,12 @@ from pydantic import (
 
 from capeval.errors import CapevalWarning, OptionError
 from capeval.formats.declared_fields import FieldType
+from capeval.formats.result_files import ALGORITHM, ANY_NAME
 from capeval.metrics import DEFAULT, METRICS
 from capeval.metrics.registry import get_metric, normalize_name, normalize_score
 from capeval.toolkit import validate_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import (
-    ALGORITHM,
-    ANY_NAME,
     IMAGE_ID,
     LEAST_SUBSET,
     MOST_DAYS,

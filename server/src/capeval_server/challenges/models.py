@@ -13,11 +13,10 @@ from django.db import models
 from django.utils import timezone
 
 from capeval.formats.declared_fields import DeclaredField, parse_fields
+from capeval.formats.result_files import find_algorithm
 from capeval_server.core.row_version import RowVersionedModel
 
 __all__ = [
-    "ALGORITHM",
-    "ANY_NAME",
     "IMAGE_ID",
     "LEAST_SUBSET",
     "MOST_DAYS",
@@ -45,9 +44,6 @@ MOST_FINAL = 100
 # Limits of the size of teams, and of the days of a window of submissions.
 MOST_MEMBERS, MOST_DAYS = 1_000, 366
 LEAST_SUBSET = 100
-ALGORITHM = "<alg>"
-# Results that may have any file name, as on EvalAI.
-ANY_NAME = f"{ALGORITHM}.json"
 IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
 
@@ -193,13 +189,7 @@ class Split(models.Model):
 
         If results may have any name, other characters than those of algorithms are replaced.
         """
-        if self.results == ANY_NAME:
-            stem, dot, ending = filename.rpartition(".")
-            name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-")[:64]
-            return (name or "results") if dot and ending.lower() == "json" else None
-        pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
-        match = re.fullmatch(pattern, filename, re.ASCII)
-        return match[1] if match else None
+        return find_algorithm(self.results, filename)
 
 
 class ImageList(models.Model):

@@ -24,7 +24,7 @@ PASSING: dict[type[Exception], str] = {
 }
 # Advice after a failed connection, by patterns of messages of PostgreSQL and its client.
 _FIXES = (
-    ("SSL|certificate", "check sslmode and the certificates in CAPEVAL_SERVER_DATABASE"),
+    ("SSL|sslmode|certificate", "check sslmode and the certificates in CAPEVAL_SERVER_DATABASE"),
     ("authentication failed|no password supplied", "check the user and password in CAPEVAL_SERVER_DATABASE"),
     ('role ".*" does not exist', "check the user in CAPEVAL_SERVER_DATABASE, or create it with createuser"),
     ('database ".*" does not exist', "check the name in CAPEVAL_SERVER_DATABASE, or create it with createdb"),

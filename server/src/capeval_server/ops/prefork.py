@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 
 __all__ = ["in_processes"]
 
@@ -81,7 +82,10 @@ def _exit_with_parent(reader: int) -> None:
 
 
 def _stop_processes(running: set[int]) -> None:
+    """Stop processes. A signal may have ended some of them too, as systemd sends it to all."""
     for process in running:
-        os.kill(process, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
     for process in running:
-        os.waitpid(process, 0)
+        with suppress(ChildProcessError):
+            os.waitpid(process, 0)

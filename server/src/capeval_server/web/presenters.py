@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from capeval_server.challenges.models import ALGORITHM, Split
+from capeval.formats.result_files import ALGORITHM
+from capeval_server.challenges.models import Split
 
 __all__ = ["elapsed", "example_name", "example_results", "label", "title_and_rest", "wait"]
 

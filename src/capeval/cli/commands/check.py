@@ -89,9 +89,9 @@ def run(
 
 def _check_challenge(results: Path, challenge: Path, phase: str | None) -> None:
     """Check results as a submission to a challenge."""
-    from capeval.cli.toolkit.submission_format import check_submission, load_format, read_results
+    from capeval.cli.toolkit.submission_format import check_submission, load_format
 
-    lines = check_submission(load_format(challenge), phase, read_results(results))
+    lines = check_submission(load_format(challenge), phase, results)
     deliver("".join(f"{line}\n" for line in lines), None)
 
 

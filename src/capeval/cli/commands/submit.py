@@ -76,7 +76,7 @@ def run(
     withdrawn submission is submitted again.
     """
     from capeval.cli.toolkit.api_client import ApiClient, ServerResponseError
-    from capeval.cli.toolkit.submission_format import load_format, parse_format, read_results
+    from capeval.cli.toolkit.submission_format import check_contents, load_format, parse_format
 
     declared = _parse_fields(declare or [])
     if check and wait:
@@ -95,7 +95,7 @@ def run(
             expected = parse_format(remote.get(f"{about}/submission-format"))
             deliver(_check(expected, phase, file, declared), None)
             return
-        read_results(file)
+        check_contents(file)
         submission = _submit(remote, f"{about}/phases/{_quote_name(phase)}", file, declared)
     except ServerResponseError as error:
         if error.status == _NOT_FOUND:
@@ -169,10 +169,10 @@ def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[s
         OptionError: The challenge has no such phase.
         CapevalError: A file or a declared field is missing, a file belongs to no split, or its images differ.
     """
-    from capeval.cli.toolkit.submission_format import check_submission, read_results
+    from capeval.cli.toolkit.submission_format import check_submission
     from capeval.formats.declared_fields import check_declared
 
-    lines = check_submission(expected, phase, read_results(files))
+    lines = check_submission(expected, phase, files)
     for field in expected.fields:
         if field.required and not declared.get(field.name, "").strip():
             raise CapevalError(f"a submission must declare {field.name!r} (--declare {field.name}=...)")

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from capeval.data.captions import Candidates, ImageId
-from capeval.errors import CapevalError, FormatError, FormatErrorKind, OptionError
-from capeval.errors.messages import describe_image_mismatch
+from capeval.errors import FormatError, FormatErrorKind, OptionError
 from capeval.formats.declared_fields import FIELD_TYPES, DeclaredField, parse_fields
-from capeval.formats.io.archives import is_zip, read_zip
+from capeval.formats.io.archives import is_zip
 from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, raise_type_error, read_json
-from capeval.formats.result_files import (
-    describe_missing_file,
-    describe_phases_of_images,
-    describe_wrong_name,
-    load_result_file,
-)
+from capeval.formats.io.sources import LIMIT
+from capeval.formats.result_files import find_algorithm, load_result_file
 from capeval.scoring.matching import match_ids
+from capeval.scoring.submission_checks import assign_splits, match_images, unpack_upload
 
-__all__ = ["SubmissionFormat", "check_submission", "load_format", "parse_format", "read_results"]
+__all__ = ["SubmissionFormat", "check_contents", "check_submission", "load_format", "parse_format"]
 
-_ALGORITHM = "<alg>"
-_ANY_NAME = f"{_ALGORITHM}.json"
 _LIST = Field("a list", lambda value: isinstance(value, list))
 _LISTS = {"fields": _LIST, "phases": _LIST, "splits": _LIST}
 _NUMBER = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
+_LIMITS = {"caption_characters": _NUMBER, "upload_bytes": _NUMBER, "unpacked_bytes": _NUMBER}
 _FLAG = Field("true or false", lambda value: isinstance(value, bool))
 
 
@@ -50,11 +46,11 @@ class SplitFormat:
 
     def matches(self, name: str) -> bool:
         """Return whether a file name is one of results of this split."""
-        if self.results == _ANY_NAME:
-            return name.lower().endswith(".json")
-        before, _, after = self.results.partition(_ALGORITHM)
-        pattern = f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}"
-        return re.fullmatch(pattern, name, re.ASCII) is not None
+        return find_algorithm(self.results, name) is not None
+
+    def get_file_names(self) -> Mapping[ImageId, str]:
+        """Return the known names of the image files, by image."""
+        return self.file_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +61,8 @@ class SubmissionFormat:
         slug: The name of the challenge in its URL.
         fields: The fields that submitters declare.
         longest_caption: The maximum number of characters of a caption.
+        upload_bytes: The maximum size of an upload.
+        unpacked_bytes: The maximum total size of the decompressed files of a zip.
         phases: The splits of each phase, by its name.
         splits: The splits, by name.
     """
@@ -72,6 +70,8 @@ class SubmissionFormat:
     slug: str
     fields: Sequence[DeclaredField]
     longest_caption: int
+    upload_bytes: int
+    unpacked_bytes: int
     phases: Mapping[str, tuple[str, ...]]
     splits: Mapping[str, SplitFormat]
 
@@ -99,7 +99,7 @@ def parse_format(content: Any) -> SubmissionFormat:
     Raises:
         FormatError: The content has a different format.
     """
-    whole = check_row(content, "challenge", {"slug": TEXT, "caption_characters": _NUMBER, **_LISTS})
+    whole = check_row(content, "challenge", {"slug": TEXT, **_LIMITS, **_LISTS})
     splits = [_parse_split(each, f"splits[{place}]") for place, each in enumerate(whole["splits"])]
     phases = {}
     for place, each in enumerate(whole["phases"]):
@@ -117,6 +117,8 @@ def parse_format(content: Any) -> SubmissionFormat:
         slug=whole["slug"],
         fields=parse_fields(whole["fields"]),
         longest_caption=whole["caption_characters"],
+        upload_bytes=whole["upload_bytes"],
+        unpacked_bytes=whole["unpacked_bytes"],
         phases=phases,
         splits={split.name: split for split in splits},
     )
@@ -141,73 +143,104 @@ def _parse_split(content: Any, where: str) -> SplitFormat:
     )
 
 
-def read_results(path: Path) -> dict[str, Candidates]:
-    """Read a result file, or each file in a zip, by name, like the server does.
+def check_contents(path: Path) -> None:
+    """Check a result file, or each JSON file in a zip, without a challenge.
 
-    Only the two JSON formats that servers accept are allowed.
+    Files with other names belong to no split; the server names the right ones.
 
     Raises:
-        FormatError: A file is not a result file in one of these formats.
+        FormatError: A file is not a result file in one of the two JSON formats that servers accept.
         OSError: The file can't be read.
     """
     data = path.read_bytes()
-    archived = is_zip(path.name, data)
-    try:
-        entries = read_zip(data) if archived else {path.name: data}
-    except FormatError as error:
-        raise _locate(error, path, error.entry or "") from None
-    files = {}
-    for name, content in entries.items():
-        try:
-            files[name] = load_result_file(content)
-        except FormatError as error:
-            raise _locate(error, path, name if archived else "") from None
-    return files
+    with _located(path, data):
+        for name, content in unpack_upload(path.name, data, limit=LIMIT).items():
+            if name.lower().endswith(".json"):
+                _load(name, content, LIMIT)
 
 
-def _locate(error: FormatError, path: Path, entry: str) -> FormatError:
-    """Return an error with the path of the file, and the name of the file in a zip."""
-    message = f"{entry!r}: {error.message}" if entry else error.message
-    return FormatError(message, kind=error.kind, path=path)
-
-
-def check_submission(
-    expected: SubmissionFormat, phase: str | None, files: Mapping[str, Candidates]
-) -> list[str]:
-    """Check results against a phase: file names, images and lengths of captions.
+def check_submission(expected: SubmissionFormat, phase: str | None, path: Path) -> list[str]:
+    """Check a result file, or a zip of several, against a phase, like the server does.
 
     Args:
         expected: The format of the submissions.
         phase: The phase; by default, the one with these file names and images.
-        files: The results by file name.
+        path: The file.
 
     Returns:
         A line about each file, and one about the phase, or about all phases with the same splits.
 
     Raises:
+        FormatError: The file is not a valid upload, or its file names, images or captions are wrong.
         OptionError: The challenge has no such phase, or several phases are possible.
-        CapevalError: A file is missing or belongs to no split, or its images differ.
+        OSError: The file can't be read.
     """
-    phases = [phase] if phase is not None else _find_phases(expected, files)
-    if phases[0] not in expected.phases:
-        raise OptionError(f"--phase must be one of {', '.join(expected.phases)} (got {phase!r})")
-    splits = [expected.splits[name] for name in expected.phases[phases[0]]]
-    seen: dict[str, str] = {}
-    for name, candidates in files.items():
-        split = _find_split(name, splits, expected, phases[0])
-        if split.name in seen:
-            raise CapevalError(f"{name!r}: split {split.name!r} already has results in {seen[split.name]!r}")
-        seen[split.name] = name
-        _check_images(name, split, candidates, _find_phases_of_images(expected, phases[0], candidates))
-        _check_lengths(name, candidates, expected.longest_caption)
-    for split in splits:
-        if split.name not in seen:
-            raise CapevalError(describe_missing_file(split.results, split.name, phases[0]))
-    lines = [f"{seen[split.name]}: {len(split.image_ids):,} images of split {split.name}" for split in splits]
+    data = path.read_bytes()
+    with _located(path, data):
+        if len(data) > expected.upload_bytes:
+            raise FormatError(
+                f"the upload must have at most {expected.upload_bytes:,} bytes (got more)",
+                kind=FormatErrorKind.TOO_LARGE,
+            )
+        files = unpack_upload(path.name, data, limit=expected.unpacked_bytes)
+        phases = [phase] if phase is not None else _find_phases(expected, files)
+        if phases[0] not in expected.phases:
+            raise OptionError(f"--phase must be one of {', '.join(expected.phases)} (got {phase!r})")
+        seen = _check_files(expected, phases[0], files)
+    lines = [
+        f"{seen[name]}: {len(expected.splits[name].image_ids):,} images of split {name}"
+        for name in expected.phases[phases[0]]
+    ]
     return [*lines, f"valid for phase{'s' * (len(phases) > 1)} {' and '.join(phases)}"]
 
 
-def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) -> list[str]:
+def _check_files(expected: SubmissionFormat, phase: str, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Check the files of an upload; return the name of the file of each split."""
+    forms = {name: expected.splits[name].results for name in expected.phases[phase]}
+    assigned, _ = assign_splits(
+        files, forms, phase, lambda name: _list_other_phases(expected, phase, lambda one: one.matches(name))
+    )
+    for name, content in files.items():
+        split = expected.splits[assigned[name]]
+        candidates = _load(name, content, expected.unpacked_bytes)
+        try:
+            match_images(
+                candidates,
+                split.image_ids,
+                split=split.name,
+                names=split.get_file_names,
+                longest=expected.longest_caption,
+                find_phases=partial(_find_phases_of_images, expected, phase),
+            )
+        except FormatError as error:
+            raise _name_file(error, name) from None
+    return {split: name for name, split in assigned.items()}
+
+
+def _load(name: str, content: bytes, limit: int) -> Candidates:
+    """Read a result file; its name is the entry of errors."""
+    try:
+        return load_result_file(content, limit=limit)
+    except FormatError as error:
+        raise _name_file(error, name) from None
+
+
+def _name_file(error: FormatError, name: str) -> FormatError:
+    return FormatError(error.message, kind=error.kind, entry=name)
+
+
+@contextmanager
+def _located(path: Path, data: bytes) -> Iterator[None]:
+    """Add the path of an upload to errors, and the name of the invalid file in a zip."""
+    try:
+        yield
+    except FormatError as error:
+        in_zip = error.entry is not None and is_zip(path.name, data)
+        message = f"{error.entry!r}: {error.message}" if in_zip else error.message
+        raise FormatError(message, kind=error.kind, path=path) from None
+
+
+def _find_phases(expected: SubmissionFormat, files: Mapping[str, bytes]) -> list[str]:
     """Return the phase with exactly the results of its splits, and all others with the same splits.
 
     Of several phases with the same file names, it is the one with the most images of the results.
@@ -219,11 +252,12 @@ def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) ->
         found = {split.name for name in names for split in splits if split.matches(name)}
         return len(found) == len(splits) == len(names)
 
-    def count_images(phase: str) -> int:
-        splits = phases[phase]
+    def count_images(phase: str, candidates: Mapping[str, Candidates]) -> int:
         return sum(
-            len(_match_images(_find_split(name, splits, expected, phase), candidates))
-            for name, candidates in files.items()
+            len(_match_images(split, candidates[name]))
+            for name in names
+            for split in phases[phase]
+            if split.matches(name)
         )
 
     possible = list(phases) if len(phases) == 1 else [name for name in phases if fits(phases[name])]
@@ -231,9 +265,13 @@ def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) ->
         listed = "; ".join(
             f"{name}: {', '.join(split.results for split in splits)}" for name, splits in phases.items()
         )
-        raise CapevalError(f"the files ({', '.join(names)}) must be those of a phase ({listed})")
+        raise FormatError(
+            f"the files ({', '.join(names)}) must be those of a phase ({listed})",
+            kind=FormatErrorKind.WRONG_MEMBERS,
+        )
     if len(possible) > 1:
-        counts = {phase: count_images(phase) for phase in possible}
+        candidates = {name: _load(name, files[name], expected.unpacked_bytes) for name in names}
+        counts = {phase: count_images(phase, candidates) for phase in possible}
         possible = [phase for phase in possible if counts[phase] == max(counts.values())]
     if len({expected.phases[phase] for phase in possible}) > 1:
         raise OptionError(f"--phase must be given: the files fit several phases ({', '.join(possible)})")
@@ -242,32 +280,17 @@ def _find_phases(expected: SubmissionFormat, files: Mapping[str, Candidates]) ->
 
 def _match_images(split: SplitFormat, candidates: Candidates) -> list[ImageId]:
     """Return the images of a split that have captions, by the server's rules for ids."""
-    names = (lambda: split.file_names) if split.file_names else None
-    _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=names)
+    _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=split.get_file_names)
     return list(ids.values())
 
 
-def _find_split(
-    name: str, splits: Sequence[SplitFormat], expected: SubmissionFormat, phase: str
-) -> SplitFormat:
-    """Return the split of a phase that matches the name of a result file."""
-    for split in splits:
-        if split.matches(name):
-            return split
-    others = _list_other_phases(expected, phase, lambda split: split.matches(name))
-    raise CapevalError(f"{name!r}: {describe_wrong_name([split.results for split in splits], others)}")
-
-
-def _find_phases_of_images(
-    expected: SubmissionFormat, phase: str, candidates: Candidates
-) -> Callable[[], list[str]]:
-    """Return a function that finds the other phases with a split of exactly these images."""
-    images = list(candidates)
+def _find_phases_of_images(expected: SubmissionFormat, phase: str, images: Sequence[ImageId]) -> list[str]:
+    """Return the other phases with a split of exactly these images."""
 
     def fits(split: SplitFormat) -> bool:
         return len(match_ids(split.image_ids, images)[1]) == len(split.image_ids)
 
-    return lambda: _list_other_phases(expected, phase, fits)
+    return _list_other_phases(expected, phase, fits)
 
 
 def _list_other_phases(
@@ -280,27 +303,3 @@ def _list_other_phases(
         for name, splits in expected.phases.items()
         if name != phase and any(fits(expected.splits[each]) for each in splits if each not in own)
     ]
-
-
-def _check_images(
-    name: str, split: SplitFormat, candidates: Candidates, find_phases: Callable[[], list[str]]
-) -> None:
-    """Check the images of a result file, by the server's rules for ids."""
-    names = (lambda: split.file_names) if split.file_names else None
-    _, ids = match_ids(split.image_ids, list(candidates), names=names)
-    if not ids:
-        # So that the error is about the other images only.
-        _, ids = match_ids(split.image_ids, list(candidates), extra="skip", names=names)
-    found = [ids.get(image, image) for image in candidates]
-    if problem := describe_image_mismatch(found, split.image_ids, f"split {split.name!r}", "a caption"):
-        raise CapevalError(f"{name!r}: {problem}{describe_phases_of_images(find_phases())}")
-
-
-def _check_lengths(name: str, candidates: Candidates, longest: int) -> None:
-    """Check the lengths of the captions of a result file."""
-    for image, captions in candidates.items():
-        if (length := max(map(len, captions))) > longest:
-            raise CapevalError(
-                f"{name!r}: captions must have at most {longest:,} characters"
-                f" (got {length:,} for image {image!r})"
-            )

@@ -144,6 +144,8 @@ def describe_submissions(challenge: Challenge) -> dict[str, Any]:
         "title": challenge.title,
         "fields": [asdict(field) for field in challenge.declared_fields],
         "caption_characters": settings.CAPTION_CHARACTERS,
+        "upload_bytes": settings.UPLOAD_BYTES,
+        "unpacked_bytes": settings.UNPACKED_BYTES,
         "phases": [
             {"name": phase.name, "splits": sorted(split.name for split in phase.splits.all())}
             for phase in phases

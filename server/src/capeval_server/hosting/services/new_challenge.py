@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from capeval_server.challenges.models import ALGORITHM
+from capeval.formats.result_files import ALGORITHM
 from capeval_server.examples import write_example
 
 __all__ = ["build_challenge_zip", "sample_zip", "zipped"]

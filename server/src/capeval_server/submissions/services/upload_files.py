@@ -10,15 +10,10 @@ from django.conf import settings
 
 from capeval.data.captions import ImageId
 from capeval.errors import FormatError
-from capeval.errors.messages import describe_image_mismatch
-from capeval.formats.io.archives import is_zip, read_zip
-from capeval.formats.result_files import (
-    describe_missing_file,
-    describe_phases_of_images,
-    describe_wrong_name,
-    load_result_file,
-)
+from capeval.formats.io.archives import read_zip
+from capeval.formats.result_files import load_result_file
 from capeval.scoring.matching import match_ids
+from capeval.scoring.submission_checks import assign_splits, match_images, unpack_upload
 from capeval_server.challenges.models import Phase, Split
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import UploadError
@@ -58,26 +53,29 @@ def read_upload(
         UploadError: The upload is invalid; the error names the invalid file.
     """
     data = _join_bounded(file)
-    entries = _unzip(data) if is_zip(name, data) else {name: data}
-    named = {entry: _find_split(entry, splits, phase) for entry in entries}
-    for split in splits:
-        if split.name not in {found.name for found, _ in named.values()}:
-            raise UploadError(
-                describe_missing_file(split.results, split.name, "" if phase is None else phase.name)
-            )
-    algorithms = sorted({algorithm for _, algorithm in named.values()})
-    if len(algorithms) > 1 or len(named) > len(splits):
-        raise UploadError(f"all files must have the same algorithm (got {', '.join(map(repr, algorithms))})")
-    checked = {}
-    for entry, content in entries.items():
-        split = named[entry][0]
-        names = None if split.pk is None else partial(_get_file_names, split)
-        find_phases = partial(_find_phases_of_images, phase)
-        checked[split.name] = check_results(
-            entry, content, split.name, split.image_ids, names, find_phases=find_phases
+    by_name = {split.name: split for split in splits}
+    try:
+        entries = unpack_upload(name, data, limit=settings.UNPACKED_BYTES)
+        assigned, algorithm = assign_splits(
+            entries,
+            {split.name: split.results for split in splits},
+            "" if phase is None else phase.name,
+            partial(_find_phases_of_name, phase),
         )
-    files = {name: content for name, (content, _) in checked.items()}
-    return Upload(files, algorithms[0], {name: rule for name, (_, rule) in checked.items()})
+    except FormatError as error:
+        raise UploadError(error.message, entry=error.entry) from None
+    files, rules = {}, {}
+    for entry, content in entries.items():
+        split = by_name[assigned[entry]]
+        files[split.name], rules[split.name] = check_results(
+            entry,
+            content,
+            split.name,
+            split.image_ids,
+            None if split.pk is None else partial(_get_file_names, split),
+            find_phases=partial(_find_phases_of_images, phase),
+        )
+    return Upload(files, algorithm, rules)
 
 
 def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
@@ -91,7 +89,10 @@ def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
     Raises:
         UploadError: The file is not a zip, too large or damaged; the error names the invalid file in it.
     """
-    return _unzip(_join_bounded(file))
+    try:
+        return read_zip(_join_bounded(file), limit=settings.UNPACKED_BYTES)
+    except FormatError as error:
+        raise UploadError(error.message, entry=error.entry) from None
 
 
 def _join_bounded(chunks: Iterable[bytes]) -> bytes:
@@ -108,20 +109,9 @@ def _join_bounded(chunks: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _unzip(data: bytes) -> dict[str, bytes]:
-    try:
-        return read_zip(data, limit=settings.UNPACKED_BYTES)
-    except FormatError as error:
-        raise UploadError(error.message, entry=error.entry) from None
-
-
-def _find_split(entry: str, splits: Sequence[Split], phase: Phase | None) -> tuple[Split, str]:
-    for split in splits:
-        algorithm = split.algorithm(entry)
-        if algorithm is not None:
-            return split, algorithm
-    others = _list_other_phases(phase, lambda split: split.algorithm(entry) is not None)
-    raise UploadError(describe_wrong_name([split.results for split in splits], others), entry=entry)
+def _find_phases_of_name(phase: Phase | None, name: str) -> list[str]:
+    """Return the other phases with a split of results with this name."""
+    return _list_other_phases(phase, lambda split: split.algorithm(name) is not None)
 
 
 def _find_phases_of_images(phase: Phase | None, images: Sequence[ImageId]) -> list[str]:
@@ -179,23 +169,16 @@ def check_results(
     """
     try:
         candidates = load_result_file(data, limit=settings.UNPACKED_BYTES)
+        rule, ids = match_images(
+            candidates,
+            images,
+            split=split,
+            names=names,
+            longest=settings.CAPTION_CHARACTERS,
+            find_phases=find_phases,
+        )
     except FormatError as error:
         raise UploadError(error.message, entry=entry) from None
-    rule, ids = match_ids(images, candidates.image_ids, names=names)
-    problem = describe_image_mismatch(
-        ids.values() or candidates.image_ids, images, f"split {split!r}", "a caption"
-    )
-    if problem:
-        found = describe_phases_of_images(find_phases(candidates.image_ids))
-        raise UploadError(f"{problem}{found}", entry=entry)
-    limit = settings.CAPTION_CHARACTERS
-    for image, captions in candidates.items():
-        longest = max(map(len, captions))
-        if longest > limit:
-            raise UploadError(
-                f"captions must have at most {limit:,} characters (got {longest:,} for image {image!r})",
-                entry=entry,
-            )
     if not rule:
         return data, ""
     rows = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 from uuid import UUID
 
 from django import forms as django_forms
@@ -13,9 +14,11 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.accounts.services.users import get_user
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.selectors.main_leaderboard import get_main
 from capeval_server.hosting.services import moderation
 from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.selectors.scores import headline
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     FAILURES,
@@ -50,6 +53,8 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if given.get("failures"):
         listed = listed.filter(failures__gt=0)
     some = any(given.values())
+    page = paginate(request, listed)
+    _add_scores(challenge, page["found"].object_list)
     return show(
         request,
         challenge,
@@ -57,8 +62,27 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         tab="submissions",
         form=form,
         some=some,
-        **paginate(request, listed),
+        with_scores=True,
+        **page,
     )
+
+
+def _add_scores(challenge: Challenge, listed: Iterable[Any]) -> None:
+    """Set the score that the main leaderboard sorts by on each submission; a baseline has that of its set."""
+    splits = Prefetch("splits", Split.objects.defer("image_ids").order_by("name"))
+    phases = challenge.phases.prefetch_related(splits, "splits__reference_sets")
+    main = {phase.pk: get_main(phase, phase.splits.all()) for phase in phases}
+    scores = headline(listed, challenge.splits.defer("image_ids"))
+    for submission in listed:
+        if submission.baseline_of is not None:
+            references = submission.baseline_of
+            split = references.split
+        elif (found := main.get(submission.phase_id)) is not None:
+            split, references = found
+        else:
+            continue
+        submission.score_name = split.sort_by
+        submission.score = scores.get(submission.pk, {}).get(references.pk)
 
 
 def _get_submission(challenge: Challenge, pk: UUID) -> Submission:

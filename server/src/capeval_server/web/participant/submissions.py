@@ -15,7 +15,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
+from capeval.formats.result_files import ALGORITHM
+from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs.leases import database_time
