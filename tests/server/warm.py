@@ -73,7 +73,7 @@ class Commands:
 
 
 def _key(env: dict[str, str]) -> object:
-    """What settings come from: the variables, and the files in the data folder apart from the database."""
+    """Return the sources of settings: the variables, and the data folder's files without the database."""
     files = sorted(Path(env["CAPEVAL_SERVER_DATA"]).glob("*"))
     return env.copy(), [(file, file.stat().st_mtime_ns) for file in files if "sqlite3" not in file.suffix]
 
