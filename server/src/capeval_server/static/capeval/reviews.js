@@ -89,7 +89,7 @@
     if (!form.matches("form[data-review]")) return;
     event.preventDefault();
     const submitter = event.submitter;
-    stored = stored.then(() => store(form, submitter));
+    stored = stored.catch(() => {}).then(() => store(form, submitter));
   });
 
   document.addEventListener("keydown", (event) => {
@@ -117,7 +117,7 @@
     const act = actions[event.key];
     if (!act) return;
     event.preventDefault();
-    keys = keys.then(async () => {
+    keys = keys.catch(() => {}).then(async () => {
       await act();
       await stored;
     });
