@@ -31,6 +31,7 @@ from capeval_server.annotation.releases.current_results import (
 )
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.worker_summaries import summarize_workers
 from capeval_server.challenges.models import Challenge
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.web.campaigns.result_tables import build_plot, list_plotted
@@ -282,6 +283,35 @@ def test_winners_by_count_and_by_models(tmp_path: Path) -> None:
     page = see(campaign)
     assert "Winners that depend on the model" in page
     assert "By MACE" in page
+
+
+def test_models_find_the_careless_worker_when_one_system_is_always_first() -> None:
+    lines = [
+        {
+            "key": str(n),
+            "image": "",
+            "first": f"good {n}",
+            "second": f"bad {n}",
+            "first_by": "a",
+            "second_by": "b",
+        }
+        for n in range(8)
+    ]
+    campaign = campaign_of("pairwise", lines, 5)
+    workers = join(campaign, 3)
+    for worker in workers[:2]:
+        work_all(worker, lambda held: {"choice": "right" if held.mirrored else "left"})
+    work_all(workers[2], lambda _: {"choice": "left"})
+    results = get_results(campaign)
+    values = {name: row.value for name, row in numbers(results, "models", question="wins").items()}
+    assert values == {
+        f"{system} {model}": won
+        for system, won in (("a", 1.0), ("b", 0.0))
+        for model in ("Dawid-Skene", "MACE")
+    }
+    careful, other, careless = sorted(summarize_workers(campaign), key=lambda one: one.participation.pk)
+    assert careful.competence[0] == other.competence[0] > 0.95
+    assert careless.competence[0] < 0.05
 
 
 def test_winners_of_pairs_are_those_of_the_votes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ others.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -59,6 +59,30 @@ class Answers:
     question: NDArray[np.int64] = field(repr=False)
     worker: NDArray[np.int64] = field(repr=False)
     choice: NDArray[np.int64] = field(repr=False)
+
+    def swap_alternately(self, first: Hashable, second: Hashable) -> Answers:
+        """Return the answers with two choices swapped in every other question.
+
+        For choices between the sides of a pair, where their order means nothing. The models take a worker who
+        mostly makes one choice for one who answers by habit, also if all better captions are on one side.
+
+        Args:
+            first: A choice.
+            second: The choice to swap it with.
+
+        Example:
+            >>> from capeval.studies.judging.worker_models import gather_answers
+            >>> answers = gather_answers([("pair 1", "Ann", "first"), ("pair 2", "Ann", "first")])
+            >>> swapped = answers.swap_alternately("first", "second")
+            >>> [swapped.choices[choice] for choice in swapped.choice]
+            ['first', 'second']
+        """
+        choices = (*self.choices, *(name for name in (first, second) if name not in self.choices))
+        places = np.arange(len(choices))
+        pair = [choices.index(first), choices.index(second)]
+        places[pair] = pair[::-1]
+        choice = np.where(self.question % 2 == 1, places[self.choice], self.choice)
+        return replace(self, choices=choices, choice=choice)
 
     def counts(self) -> FloatArray:
         """Return the number of times each choice was made: questions by choices."""

@@ -11,7 +11,7 @@ from capeval.errors import MismatchError
 from capeval.studies.judging.worker_models import fit_dawid_skene, fit_mace, gather_answers
 from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.releases.judgments import CountedJudgments, get_image_id
-from capeval_server.annotation.review.worker_summaries import MODEL_ITERATIONS, MOST_MODELED
+from capeval_server.annotation.review.worker_summaries import MODEL_ITERATIONS, MOST_MODELED, SIDED_CHOICES
 from capeval_server.annotation.task_types import PairVotes, task_named
 
 __all__ = ["MODELS", "ItemWinner", "JudgedWinners"]
@@ -112,14 +112,21 @@ class JudgedWinners:
         if len(rows.choices) < 2:
             # Models need two different choices. Here, all answers are equal.
             return [{item: {str(rows.choices[0]): 1.0} for item in counted} for _ in MODELS]
+        sided = isinstance(self._judged.result, PairVotes)
+        if sided:
+            rows = rows.swap_alternately(*SIDED_CHOICES)
         found = (
             fit_dawid_skene(rows, one_coin=True, most=MODEL_ITERATIONS),
             fit_mace(rows, most=MODEL_ITERATIONS),
         )
+        names = [str(choice) for choice in rows.choices]
+        swapped = [
+            dict(zip(SIDED_CHOICES, SIDED_CHOICES[::-1], strict=True)).get(name, name) for name in names
+        ]
         return [
             {
-                int(item): dict(zip(map(str, rows.choices), map(float, row), strict=True))  # type: ignore[call-overload]
-                for item, row in zip(rows.questions, each.truth, strict=True)
+                int(item): dict(zip(swapped if sided and place % 2 else names, map(float, row), strict=True))  # type: ignore[call-overload]
+                for place, (item, row) in enumerate(zip(rows.questions, each.truth, strict=True))
             }
             for each in found
         ]

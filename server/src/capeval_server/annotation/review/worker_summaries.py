@@ -22,12 +22,13 @@ from capeval_server.annotation.review.recorded_answers import (
     load_answers,
 )
 from capeval_server.annotation.review.worker_signals import WorkerSignal
-from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.task_types import PairVotes, TaskType, task_named
 from capeval_server.annotation.workers.trust import is_trusted
 
 __all__ = [
     "MODEL_ITERATIONS",
     "MOST_MODELED",
+    "SIDED_CHOICES",
     "Proportion",
     "WorkerSummary",
     "measure_consistency",
@@ -63,6 +64,8 @@ MOST_MODELED = 100_000
 """Maximum number of answers that models of workers are fitted to, so that a page opens within seconds."""
 MODEL_ITERATIONS = 100
 """Maximum number of iterations of a model of workers, for the same reason."""
+SIDED_CHOICES = ("first", "second")
+"""The stored choices of pairs and triplets, which models get swapped in every other item."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +220,8 @@ def _estimate_quality(
         if len({one.choices[question] for one in answers}) < 2:
             continue
         rows = gather_answers((one.item, str(one.worker), one.choices[question]) for one in answers)
+        if isinstance(task.result, PairVotes):
+            rows = rows.swap_alternately(*SIDED_CHOICES)
         skill = fit_dawid_skene(rows, one_coin=True, most=MODEL_ITERATIONS).skill
         competence = fit_mace(rows, most=MODEL_ITERATIONS).competence
         numbers = rows.count_by_worker()
