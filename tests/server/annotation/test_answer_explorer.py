@@ -19,7 +19,9 @@ from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import submit
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_answers
+from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns.answer_cards import build_cards
 from tests.server.campaigns import answer, counted, given, hold, join, make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
@@ -104,6 +106,23 @@ def test_items_with_different_answers(staff: Someone) -> None:
     page = see(staff, campaign, "?disagreement=on")
     assert "Answers differ" in page
     assert "data-review" not in page, "answers of this task type are judged by checks"
+
+
+def test_choices_are_shown_on_the_sides_that_the_worker_saw(staff: Someone) -> None:
+    campaign = make("pairwise", items=2, answers=1)
+    (worker,) = join(campaign, 1)
+    seen = []
+    for _ in range(2):
+        held = hold(worker)
+        submit.submit(held, given({"choice": "left"}))
+        seen.append(task_named("pairwise").shown(held.item.payload, mirrored=held.mirrored))
+    assert seen[0]["left"] != seen[1]["left"]
+    cards = build_cards(
+        campaign, list(list_answers(campaign, AnswerFilter(), staff.user)), staff.user, shows_workers=True
+    )
+    for card, sides in zip(reversed(cards), seen, strict=True):
+        assert card.shown == {"Left": sides["left"], "Right": sides["right"]}
+        assert card.text == "Your choice: The first"
 
 
 def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:

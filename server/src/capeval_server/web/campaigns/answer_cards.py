@@ -92,7 +92,7 @@ def build_cards(
             AnswerCard(
                 response=row,
                 shown=_list_texts(campaign, row),
-                text=_render_answer(campaign, row),
+                text=_render_answer(campaign, row, mirrored=row.assignment.mirrored),
                 waiting=row.pk in waiting,
                 reviewable=task.reviewed
                 and not row.redacted
@@ -118,7 +118,8 @@ def build_cards(
 def _describe_other(campaign: Campaign, row: Response, other: Any, *, shows_worker: bool) -> OtherAnswer:
     other.item = row.item
     return OtherAnswer(
-        text=_render_answer(campaign, other),
+        # On the sides of the card, which another worker may have seen mirrored.
+        text=_render_answer(campaign, other, mirrored=row.assignment.mirrored),
         worker=other.participation.worker.pseudonym if shows_worker else "",
         counted=other.slot_number is not None,
     )
@@ -126,7 +127,7 @@ def _describe_other(campaign: Campaign, row: Response, other: Any, *, shows_work
 
 def _list_texts(campaign: Campaign, row: Response) -> dict[str, str]:
     """Return the texts of an item that the worker saw, by name."""
-    shown = task_of(row.item, campaign).shown(row.item.payload, mirrored=False)
+    shown = task_of(row.item, campaign).shown(row.item.payload, mirrored=row.assignment.mirrored)
     texts = {
         name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
         for name, value in shown.items()
@@ -134,11 +135,11 @@ def _list_texts(campaign: Campaign, row: Response) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _render_answer(campaign: Campaign, row: Response) -> str:
+def _render_answer(campaign: Campaign, row: Response, *, mirrored: bool) -> str:
     if row.redacted or not row.answer:
         return ""
     task: TaskType = task_of(row.item, campaign)
     if task.written:
         return str(row.answer[task.written])
-    chosen = task.in_words(row.item.payload, row.answer, mirrored=False)
+    chosen = task.in_words(row.item.payload, row.answer, mirrored=mirrored)
     return "; ".join(f"{question}: {choice}" for question, choice in chosen.items())

@@ -83,7 +83,8 @@ def _shows_workers(asked: AnswerFilter) -> bool:
 
 
 def _with_details(rows: Any) -> Any:
-    return rows.select_related("item", "participation__worker").prefetch_related("review_requests", "reviews")
+    related = rows.select_related("item", "assignment", "participation__worker")
+    return related.prefetch_related("review_requests", "reviews")
 
 
 @for_managers
