@@ -138,6 +138,8 @@ def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:
     assert page.count(f"worker={last}") == 1
     assert "person1 feeds two cats" in page
     see(staff, campaign, "?state=invented", 422)
+    releases = staff.client.get(f"/campaigns/{campaign.slug}/releases/").content.decode()
+    assert "3 counted answers</a> wait for a review" in releases
 
 
 def test_bulk_accept_and_undo(staff: Someone) -> None:

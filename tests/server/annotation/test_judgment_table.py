@@ -364,7 +364,7 @@ def test_without_pyarrow_a_release_has_only_csv(
     client.force_login(User.objects.create(username="olga", is_staff=True))
     form = {"name": "1.1", "seed": 0}
     page = client.post(f"/campaigns/{made.campaign.slug}/releases/", form, follow=True).content.decode()
-    assert "Froze the release 1.1 with 1 answers." in page
+    assert "Froze the release 1.1 with 1 answer." in page
     assert "Without pyarrow, releases have no judgments.parquet" in page
 
 

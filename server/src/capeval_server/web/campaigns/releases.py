@@ -19,6 +19,7 @@ from capeval_server.annotation.releases.archives import (
     zip_release,
 )
 from capeval_server.annotation.releases.judgment_table import explain_missing_parquet
+from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
@@ -28,6 +29,7 @@ from capeval_server.hosting.services.definition_files import preview_files
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import FreezeForm, UseForm
+from capeval_server.web.campaigns.presenters import format_count
 from capeval_server.web.hosting import presenters
 from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.common import show as show_to_organizers
@@ -62,9 +64,8 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         except CapevalError as error:
             form.add_error(_find_field(str(error)), str(error))
         else:
-            add_success_message(
-                request, f"Froze the release {made.name} with {made.responses.count():,} answers."
-            )
+            answers = format_count(made.responses.count(), "answer")
+            add_success_message(request, f"Froze the release {made.name} with {answers}.")
             if missing := explain_missing_parquet():
                 messages.warning(request, missing)
             return redirect("campaign_releases", campaign.slug)
@@ -81,6 +82,7 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     context = {
         "form": form,
         "releases": found,
+        "unreviewed": moderation.list_review_queue(campaign).filter(filled_slot__isnull=False).count(),
         "judged": judged,
         "makes": may_create_challenges(user),
         "uses": not judged and list_organized_challenges(user).exists(),
