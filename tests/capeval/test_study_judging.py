@@ -343,6 +343,10 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
     [
         (("judging", "M9=a.csv"), "arguments must be QUESTION=FILE, with each question once from M1"),
         (("judging", "M1=a.csv", "M1=b.csv"), "each question once"),
+        (
+            ("judging", "pairwise=judgments.csv"),
+            "count votes on pairs and triplets with 'capeval study votes'",
+        ),
         (("judging", "M4=a.csv"), "M4 requires M3"),
         (
             ("correlation", "a.json", "human.csv", "b.json", "--against", "CIDEr-D"),
@@ -353,6 +357,14 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
 def test_wrong_arguments_are_named(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(CapevalError, match=message):
         run(*arguments)
+
+
+def test_plans_of_pairs_need_their_option(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").touch()
+    with pytest.raises(CapevalError, match=r"has no triplets\.csv; for votes on pairs, add '--pairwise'"):
+        run("votes", tmp_path, "judgments.csv")
+    with pytest.raises(CapevalError, match=r"'PLAN' must be a folder with pairs\.csv \(got a file: "):
+        run("votes", tmp_path / "pairs.csv", "judgments.csv")
 
 
 def test_questions_say_what_they_measure() -> None:

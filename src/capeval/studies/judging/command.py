@@ -73,7 +73,8 @@ def _parse_files(texts: Sequence[str]) -> dict[str, Path]:
         if question not in QUESTIONS or not path or question in files:
             raise OptionError(
                 "arguments must be QUESTION=FILE, with each question once"
-                f" from {', '.join(QUESTIONS)} (got {text!r})"
+                f" from {', '.join(QUESTIONS)} (got {text!r});"
+                " count votes on pairs and triplets with 'capeval study votes'"
             )
         files[question] = Path(path)
     if "M4" in files and "M3" not in files:

@@ -56,9 +56,15 @@ def run(
     If pairs compare several systems, each system gets its fraction of wins and its strength (Bradley and
     Terry), with confidence intervals over images.
     """
+    from capeval.formats.judgments.plans import get_plan_paths
     from capeval.studies.shared.vote_files import read_pair_votes, read_votes
     from capeval.studies.votes.report import report
 
+    if plan.is_file():
+        raise OptionError(f"'PLAN' must be a folder with pairs.csv (got a file: {str(plan)!r})")
+    pairs, triplets = get_plan_paths(plan)
+    if pairs.exists() and not triplets.exists() and not pairwise:
+        raise OptionError(f"{str(plan)!r} has no triplets.csv; for votes on pairs, add '--pairwise'")
     if pairwise:
         counted = read_pair_votes(plan, votes, judgments=judgments, complete_only=complete_only)
     elif judgments is not None:
