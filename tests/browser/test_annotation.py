@@ -285,7 +285,12 @@ def test_a_sentence_is_changed_within_the_batch(browser: Browser, server: Server
     expect(page.get_by_text("(2/5)")).to_be_visible()
     page.keyboard.press("Alt+k")
     expect(page.get_by_text("(1/5)")).to_be_visible()
+    # A change that was not submitted is kept, and the page says so.
     field.fill("a red cart stands in a street")
+    page.reload()
+    page.keyboard.press("Alt+k")
+    expect(field).to_have_value("a red cart stands in a street")
+    expect(page.locator(".outcome:visible")).to_have_text("Your answer is kept until you give a new one.")
     field.press("Enter")
     expect(page.get_by_text("(2/5)")).to_be_visible()
     assert stored(server, "changed") == [

@@ -219,7 +219,8 @@
         field.focus();
       });
       const earlier = kept.get(name);
-      if (earlier !== null && !item.classList.contains("done")) field.value = earlier;
+      const noteChange = () => say(item, item.classList.contains("done") ? texts.kept : "");
+      if (earlier !== null && earlier !== field.value) { field.value = earlier; noteChange(); }
       words(countWords(field.value));
       if (field.value) ask();
       field.addEventListener("keydown", (event) => {
@@ -234,6 +235,7 @@
         counts.pasted += (event.clipboardData?.getData("text") || "").length;
       });
       field.addEventListener("input", () => {
+        noteChange();
         words(countWords(field.value));
         kept.set(name, field.value);
         clearTimeout(draft);
