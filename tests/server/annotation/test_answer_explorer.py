@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,15 @@ from pyarrow import parquet
 
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.core.slots import update_slots
-from capeval_server.annotation.models import Campaign, Participation, Response, Review, ReviewRequest, Slot
+from capeval_server.annotation.models import (
+    Campaign,
+    Participation,
+    Response,
+    Review,
+    ReviewRequest,
+    Slot,
+    TextVersion,
+)
 from capeval_server.annotation.releases import judgment_table
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import submit
@@ -140,6 +149,17 @@ def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:
     see(staff, campaign, "?state=invented", 422)
     releases = staff.client.get(f"/campaigns/{campaign.slug}/releases/").content.decode()
     assert "3 counted answers</a> wait for a review" in releases
+
+
+def test_reasons_of_workers_are_shown(staff: Someone) -> None:
+    campaign = make("write", items=1, answers=1)
+    TextVersion.objects.create(campaign=campaign, number=2, instructions="# Work")
+    (worker,) = join(campaign, 1)
+    sent = given({"caption": "a red cat"})
+    submit.submit(hold(worker), replace(sent, reasons={"short": "there is nothing else"}))
+    page = see(staff, campaign)
+    assert "Reason for review: kept although a rule asked" in page
+    assert "Rule <code>short</code>, kept because: <bdi>there is nothing else</bdi>" in page
 
 
 def test_bulk_accept_and_undo(staff: Someone) -> None:

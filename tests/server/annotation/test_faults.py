@@ -100,6 +100,7 @@ def test_one_worker_is_left() -> None:
 
 def test_all_workers_are_blocked() -> None:
     campaign = make(answers=1, items=2, reopened_for="trusted")
+    assert get_progress(campaign).waiting == ("No workers yet: create invite links, or recruit workers.",)
     (worker,) = join(campaign)
     answer(hold(worker))
     moderation.block(None, worker, "spam")

@@ -278,7 +278,9 @@ def _explain_waiting(
             " of them accepted. To let any worker replace the answers, set reopened_for to everybody in the"
             " quality settings."
         )
-    if found["free"] and not workers:
+    if found["free"] and not campaign.participations.exists():
+        reasons.append("No workers yet: create invite links, or recruit workers.")
+    elif found["free"] and not workers:
         reasons.append(f"Items that need answers, while no worker can be assigned any: {found['free']:,}.")
     elif found["free"] and not any(list_candidates(one, "free").exists() for one in workers):
         avoided = any(one.avoids_warnings for one in workers)

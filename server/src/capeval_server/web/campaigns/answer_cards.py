@@ -41,6 +41,7 @@ class AnswerCard:
         reason: Reason why it does not count; empty if it counts.
         worker: Pseudonym of the worker; empty if it is hidden.
         reasons: Reasons for a review.
+        kept: Broken rules, each with the worker's reason to keep the sentence.
         history: The reviews, latest last.
         others: The other answers to the item.
         form: Form of a review.
@@ -55,6 +56,7 @@ class AnswerCard:
     reason: str
     worker: str
     reasons: list[str]
+    kept: list[Mapping[str, str]]
     history: list[Review]
     others: list[OtherAnswer]
     form: ReviewForm = field(repr=False)
@@ -101,6 +103,7 @@ def build_cards(
                 reason="" if row.slot_number is not None else reasons.find(row),
                 worker=worker.pseudonym if shows_workers and row.pk not in waiting else "",
                 reasons=[each.reason for each in asked],
+                kept=[each for each in row.rules.get("findings", ()) if "reason" in each],
                 history=list(row.reviews.all()),
                 others=[
                     _describe_other(
