@@ -303,8 +303,9 @@ class ReviewForm(forms.Form):
     verdict = forms.ChoiceField(choices=[(one, one) for one in ("fine", "rejected")])
     reason = forms.ChoiceField(
         required=False,
+        label="Reason to reject",
         choices=[("", "Select a reason"), *((one, one) for one in Review.Reason.values[1:])],
-        help_text="Required to reject the answer. A rejected item goes to another worker.",
+        help_text="A rejected item goes to another worker.",
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
 
