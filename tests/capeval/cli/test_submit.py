@@ -249,12 +249,13 @@ def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: 
     ]
 
 
-@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize(("wait", "form"), [(True, "table"), (True, "json"), (False, "table")])
 def test_withheld_scores_are_named(
     pretend: Callable[..., Pretender],
     results: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfdbinary: pytest.CaptureFixture[bytes],
+    wait: bool,
     form: OutputFormat,
 ) -> None:
     blind = {**SCORED, "challenge": "small", "phase": "open", "results": [], "scores_withheld": True}
@@ -262,19 +263,23 @@ def test_withheld_scores_are_named(
     challenge = {"phases": phases}
     server = pretend(
         lambda asked: (
-            taken(asked)
+            (200, {}, {"id": ID, "state": "scored"})
             if asked.method == "POST"
             else (200, {}, challenge if asked.path == "/api/challenges/small" else blind)
         )
     )
     monkeypatch.setenv("CAPEVAL_TOKEN", TOKEN)
-    run(results, challenge="small", phase="open", server=server.address, wait=True, form=form)
+    run(results, challenge="small", phase="open", server=server.address, wait=wait, form=form)
     shown = capfdbinary.readouterr()
     assert shown.err.decode().splitlines()[-1] == (
         "scored; the scores are withheld until the organizers publish them;"
         " your team may choose up to 2 submissions"
     )
-    assert (json.loads(shown.out)["scores_withheld"] if form == "json" else not shown.out) is True
+    if form == "json":
+        assert json.loads(shown.out)["scores_withheld"] is True
+    else:
+        place = f"{server.address}/submissions/{ID}/"
+        assert shown.out.decode() == ("" if wait else f"{place} is scored\n")
 
 
 def test_missing_choices_are_listed() -> None:
