@@ -144,6 +144,11 @@ def parse_fields(entries: Sequence[Mapping[str, Any]]) -> list[DeclaredField]:
     ]
 
 
+def _describe_missing(field: DeclaredField) -> str:
+    values = f" (one of {', '.join(map(repr, field.values))})" if field.values else ""
+    return f"{field.name!r}{values}"
+
+
 def check_declared(
     fields: Sequence[DeclaredField], declared: Mapping[str, str], phase: str = ""
 ) -> dict[str, str]:
@@ -168,9 +173,9 @@ def check_declared(
         if name not in known:
             message = f"unknown declared field {name!r}; the fields are: {', '.join(known) or 'none'}"
             raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE)
-    missing = [field.name for field in fields if field.required and not declared.get(field.name, "").strip()]
+    missing = [field for field in fields if field.required and not declared.get(field.name, "").strip()]
     if missing:
-        names = ", ".join(map(repr, missing))
+        names = ", ".join(_describe_missing(field.in_phase(phase)) for field in missing)
         raise FormatError(f"a submission must declare {names}", kind=FormatErrorKind.MISSING_FIELD)
     # An empty value of an optional field means that it is not declared.
     return {

@@ -16,6 +16,10 @@ from typing import Any
 
 import pytest
 
+from capeval.cli.commands.submit import run
+from capeval.cli.toolkit.options import OutputFormat
+from capeval.errors import FormatError
+from capeval.formats.declared_fields import DeclaredField, check_declared
 from tests.waiting import PATIENCE
 
 TOKEN = "capeval_secret"
@@ -243,6 +247,45 @@ def test_waiting_says_how_far_it_is(pretend: Callable[..., Pretender], results: 
         "running: val by c5: SPICE, metric 8 of 8 (parsing captions: 150 of 1,500), after 12 s",
         "running: val by c5: SPICE, metric 8 of 8 (parsing captions: 1,300 of 1,500), after 12 s",
     ]
+
+
+@pytest.mark.parametrize(("wait", "form"), [(True, "table"), (True, "json"), (False, "table")])
+def test_withheld_scores_are_named(
+    pretend: Callable[..., Pretender],
+    results: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    wait: bool,
+    form: OutputFormat,
+) -> None:
+    blind = {**SCORED, "challenge": "small", "phase": "open", "results": [], "scores_withheld": True}
+    phases = [{"name": "other", "final_submissions": 1}, {"name": "open", "final_submissions": 2}]
+    challenge = {"phases": phases}
+    server = pretend(
+        lambda asked: (
+            (200, {}, {"id": ID, "state": "scored"})
+            if asked.method == "POST"
+            else (200, {}, challenge if asked.path == "/api/challenges/small" else blind)
+        )
+    )
+    monkeypatch.setenv("CAPEVAL_TOKEN", TOKEN)
+    run(results, challenge="small", phase="open", server=server.address, wait=wait, form=form)
+    shown = capfdbinary.readouterr()
+    assert shown.err.decode().splitlines()[-1] == (
+        "scored; the scores are withheld until the organizers publish them;"
+        " your team may choose up to 2 submissions"
+    )
+    if form == "json":
+        assert json.loads(shown.out)["scores_withheld"] is True
+    else:
+        place = f"{server.address}/submissions/{ID}/"
+        assert shown.out.decode() == ("" if wait else f"{place} is scored\n")
+
+
+def test_missing_choices_are_listed() -> None:
+    field = DeclaredField(name="track", type="choice", choices=("a", "b"), required=True)
+    with pytest.raises(FormatError, match=r"must declare 'track' \(one of 'a', 'b'\)"):
+        check_declared([field], {})
 
 
 def test_waiting_for_what_fails_is_a_failure(pretend: Callable[..., Pretender], results: Path) -> None:

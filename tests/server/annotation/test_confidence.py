@@ -362,12 +362,16 @@ def test_the_forecast_is_of_pairs() -> None:
     assert measured.yes == pytest.approx(0.5, abs=0.01)
 
 
-@pytest.mark.parametrize(("curtail", "confidence"), [(True, 0.0), (False, 0.95), (False, 0.0)])
+@pytest.mark.parametrize(
+    ("curtail", "confidence", "answers"),
+    [(True, 0.0, 3), (True, 0.0, 2), (False, 0.95, 2), (False, 0.0, 2)],
+)
 def test_the_columns_say_by_which_rule_answers_ended(
-    curtail: bool, confidence: float, challenge: Challenge, client: Client, tmp_path: Path
+    curtail: bool, confidence: float, answers: int, challenge: Challenge, client: Client, tmp_path: Path
 ) -> None:
     campaign = votes_of_many("pairwise", tmp_path)
-    campaign.settings |= {"curtail": curtail, "confidence": confidence}
+    # Each item has two equal answers: they decide it if it needs three, and are all if it needs two.
+    campaign.settings |= {"curtail": curtail, "confidence": confidence, "answers": answers}
     campaign.challenge = challenge
     campaign.save()
     release_files.freeze(None, campaign, "1.0", leave_out=True)
@@ -376,7 +380,7 @@ def test_the_columns_say_by_which_rule_answers_ended(
     if confidence:
         assert all("had a probability of 0.95, after at least 5 votes" in text for text in stopped)
         assert "had a probability of 0.95" in shown
-    elif curtail:
+    elif answers == 3:
         assert all("could not change its winner" in text for text in stopped)
         assert "could not change its winner" in shown
     else:

@@ -155,7 +155,7 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
     for shown in (
         "M3",
         "M4",
-        "1.0",
+        '<span class="muted">release 1.0</span>',
         "Human",
         "Random",
         "4.000",

@@ -165,6 +165,12 @@ def test_the_texts_of_a_kind_ship(kind: str) -> None:
         assert template_text(name).startswith("# ")
 
 
+@pytest.mark.parametrize("name", ["m1", "m2", "pairwise"])
+def test_texts_do_not_claim_that_sentences_fit_the_image(name: str) -> None:
+    """The caption of another image can be a sentence too."""
+    assert "may describe the image well, badly or not at all" in template_text(name)
+
+
 # Instructions quoted from the papers, with emphasis as Markdown.
 PRINTED = {
     "write-coco": (

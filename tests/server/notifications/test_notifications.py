@@ -181,7 +181,7 @@ def test_published_results_and_approvals_are_told(olga: Someone, ann: Participan
     Phase.objects.update(blind=True, opens=clock.now - timedelta(days=9), closes=clock.now)
     services.notify_phases()
     assert mailed() == {}
-    olga.do("/small/organize/phases/open/publish/")
+    olga.do("/small/organize/phases/open/publish/", confirm="on")
     for _ in range(2):
         services.notify_phases()
     assert mailed()["ann"] == ["A small challenge: phase open has published results"]

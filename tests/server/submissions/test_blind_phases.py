@@ -16,7 +16,7 @@ from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
-from capeval_server.hosting.services.final_results import publish
+from capeval_server.hosting.services.final_results import make_final, publish
 from capeval_server.jobs import worker
 from capeval_server.notifications.models import Delivery, Mail, Webhook
 from capeval_server.submissions.models import Score, Submission
@@ -96,8 +96,18 @@ def test_publication_shows_everything(ann: Participant, olga: Someone, blind: Ph
     with pytest.raises(SubmissionStateError, match="phase 'open' must be closed first"):
         publish(olga.user, blind)
     _close()
-    assert "Publish the results" in olga.see("/small/organize/phases/open/")
+    page = olga.see("/small/organize/phases/open/")
+    assert "Publish the results" in page
+    # Without scores that teams see, the results can't be final.
+    assert "Make the results final" not in page
+    with pytest.raises(SubmissionStateError, match="phase 'open' are withheld: publish its results first"):
+        make_final(olga.user, blind)
+    assert "withheld until published" in olga.see("/small/organize/")
     olga.do("/small/organize/phases/open/publish/")
+    assert ann.read(f"/api/submissions/{pk}")["scores_withheld"] is True
+    olga.do("/small/organize/phases/open/publish/", confirm="on")
+    assert "Make the results final" in olga.see("/small/organize/phases/open/")
+    assert "<td>published</td>" in olga.see("/small/organize/")
     found = ann.read(f"/api/submissions/{pk}")
     assert (found["scores_withheld"], found["stands"]) == (False, True)
     assert found["results"]
@@ -125,6 +135,8 @@ def test_publication_shows_everything(ann: Participant, olga: Someone, blind: Ph
 
 
 def test_a_team_chooses_at_most_its_number_of_final_submissions(ann: Participant) -> None:
+    page = ann.see("/small/open/submit/")
+    assert "Your team may choose up to 2 final submissions; the best one of them counts." in page
     good, fair, poor = submit(ann, GOOD), submit(ann, FAIR), submit(ann, POOR)
     # Without a choice, the latest two are candidates, and the better one of them counts.
     assert standing(ann) == fair

@@ -65,7 +65,10 @@ def definition(definition: Path) -> Path:
         ({"code": "javascript:alert(1)"}, "'code' must be the address of a page, with http:// or https://"),
         ({"code": "https://good.org@evil.org/"}, "'code' must be the address of a page"),
         ({"code": "https://["}, "'code' must be the address of a page"),
-        ({"training-data": " "}, "a submission must declare 'training-data'"),
+        (
+            {"training-data": " "},
+            "a submission must declare 'training-data' (one of 'COCO only', 'extra pairs')",
+        ),
     ],
 )
 def test_values_of_the_wrong_type_are_rejected(

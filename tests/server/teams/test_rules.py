@@ -103,9 +103,13 @@ def test_a_quota_per_month(ann: Participant, clock: Clock) -> None:
     assert refused.json()["detail"] == detail
     page = ann.see("/small/open/submit/")
     assert "Your team has used its quota of 2 per month." in page
+    assert "<dt>Left this month</dt><dd>0 of 2</dd>" in page
+    assert "None left today; 0 of 2 this month, " in ann.see("/small/team/")
     clock.now += timedelta(days=1)
-    assert ann.read(QUOTA)["left_today"] == 2
+    quota = ann.read(QUOTA)
+    assert (quota["left_today"], quota["left_this_month"], quota["left_in_window"]) == (2, 2, None)
     ann.submitted()
+    assert "1 left today, 1 of 2 this month, " in ann.see("/small/team/")
 
 
 def test_a_quota_within_the_last_days(ann: Participant, clock: Clock) -> None:
@@ -118,6 +122,8 @@ def test_a_quota_within_the_last_days(ann: Participant, clock: Clock) -> None:
     assert refused["detail"].startswith("the quota of 2 within 7 days is used up")
     quota = ann.read(QUOTA)
     assert (quota["left_today"], quota["used_up"]) == (0, "2 within 7 days")
+    assert (quota["left_this_month"], quota["left_in_window"]) == (None, 0)
+    assert "<dt>Left within 7 days</dt><dd>0 of 2</dd>" in ann.see("/small/open/submit/")
     assert quota["allowed_from"][:19] == (first + timedelta(days=7)).isoformat()[:19]
     clock.now = first + timedelta(days=7, seconds=1)
     ann.submitted()

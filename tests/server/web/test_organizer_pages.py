@@ -46,7 +46,7 @@ FORMS: dict[str, dict[str, str]] = {
     "final": {"confirm": "on"},
     "mark": {"mark": "hidden", "reason": "r"},
     "new_link": {},
-    "publish": {},
+    "publish": {"confirm": "on"},
     "publish_references": {},
     "remove_organizer": {},
     "remove_picture": {},
@@ -380,6 +380,7 @@ def test_closing_a_phase_now(olga: Someone) -> None:
     assert phase.get_state(timezone.now()) == "closed"
     assert actions() == ["changed closes of phase open"]
     page = olga.see(f"{ROOT}phases/open/")
+    assert "Closed phase open." in page
     assert "Close now" not in page
     assert "Make the results final" in page
 

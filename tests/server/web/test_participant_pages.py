@@ -76,6 +76,10 @@ def test_joining_alone_takes_the_rules_and_one_button(challenge: Challenge) -> N
     answer = carl.client.post("/small/join/", {"how": "alone", "accept": "on"})
     assert (answer.status_code, answer["Location"]) == (302, "/small/team/")
     assert Membership.objects.get().team.name == "carl"
+    assert "You take part in A small challenge alone." in carl.see("/small/team/")
+    dora = Participant("dora", "Bears")
+    assert "You are the only member of <bdi>Bears</bdi> so far." in dora.see("/small/team/")
+    dora.team.delete()
     # Once is enough.
     assert carl.client.post("/small/join/", {"how": "alone", "accept": "on"})["Location"] == "/small/team/"
     assert Membership.objects.count() == 1

@@ -274,7 +274,7 @@ class Owner(Schema):
     name: str
 
 
-@derived_from(Quota)
+@derived_from(Quota, without=("windows",))
 class QuotaAnswer(Schema):
     """Remaining submissions of a team in a phase."""
 

@@ -104,9 +104,14 @@ def run(
     place = f"{remote.address}/submissions/{submission['id']}/"
     if not wait:
         deliver(f"{place} is {submission['state']}\n", None)
+        if submission["state"] == "scored":
+            _report_withheld(remote, remote.get(f"/submissions/{submission['id']}"))
         return
     print(place, file=sys.stderr)
-    _show_scores(_wait_until_finished(remote, submission), form, output)
+    finished = _wait_until_finished(remote, submission)
+    withheld = _report_withheld(remote, finished)
+    if not withheld or form == "json":
+        _show_scores(finished, form, output)
 
 
 def _read_token(path: Path | None) -> str:
@@ -175,7 +180,11 @@ def _check(expected: SubmissionFormat, phase: str, files: Path, declared: dict[s
     lines = check_submission(expected, phase, files)
     for field in expected.fields:
         if field.required and not declared.get(field.name, "").strip():
-            raise CapevalError(f"a submission must declare {field.name!r} (--declare {field.name}=...)")
+            values = field.in_phase(phase).values
+            choices = f", one of {', '.join(map(repr, values))}" if values else ""
+            raise CapevalError(
+                f"a submission must declare {field.name!r} (--declare {field.name}=...{choices})"
+            )
     check_declared(expected.fields, declared, phase)
     return "\n".join(lines) + "; nothing was submitted\n"
 
@@ -300,6 +309,23 @@ def _describe_progress(submission: dict[str, Any]) -> str:
             count += f" ({scoring['work'].lower()}: {scoring['work_done']:,} of {scoring['work_total']:,})"
         return f"{submission['state']}: {what}, {count}, after {int(scoring['elapsed'])} s"
     return str(submission["state"])
+
+
+def _report_withheld(remote: ApiClient, submission: dict[str, Any]) -> bool:
+    """Return whether the scores of a scored submission are withheld, and print a line about it if so."""
+    # Older servers do not report it.
+    if submission["state"] != "scored" or not submission.get("scores_withheld"):
+        return False
+    challenge = remote.get(f"/challenges/{_quote_name(submission['challenge'])}")
+    (most,) = (
+        phase["final_submissions"] for phase in challenge["phases"] if phase["name"] == submission["phase"]
+    )
+    print(
+        "scored; the scores are withheld until the organizers publish them; "
+        f"your team may choose up to {most:,} submission{'s' if most > 1 else ''}",
+        file=sys.stderr,
+    )
+    return True
 
 
 def _show_scores(submission: dict[str, Any], form: OutputFormat, output: Path | None) -> None:

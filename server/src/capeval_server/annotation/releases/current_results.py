@@ -20,6 +20,7 @@ from capeval.studies.votes import PlanVotes
 from capeval.tokenizers import tokenize
 from capeval_server.annotation.core.agreement import measure_caption_agreement, measure_question_agreement
 from capeval_server.annotation.core.options import get_options
+from capeval_server.annotation.core.slots import find_ended_items
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.releases.human_columns import describe_stopping, explain_adaptive
 from capeval_server.annotation.releases.item_winners import (
@@ -165,9 +166,14 @@ def _compute(campaign: Campaign) -> _Computed:
     listed = winners.list_winners()
     rows += [*_count_winners(listed), *_count_choices(campaign, judged)]
     agreement, alphas = _measure_agreement(campaign)
-    notes += [*alphas, describe_stopping(get_options(campaign).model_dump()), _describe_models(winners)]
+    notes += [*alphas, _describe_stopping(campaign), _describe_models(winners)]
     disputed = [each for each in listed if winners.modeled and each.is_disputed]
     return _Computed(rows=rows + agreement, notes=notes, disputed=disputed[:MOST_DISPUTED])
+
+
+def _describe_stopping(campaign: Campaign) -> str:
+    ended = {"items_decided": find_ended_items(campaign).decided}
+    return describe_stopping({**get_options(campaign).model_dump(), "ended": ended})
 
 
 def _describe_models(winners: JudgedWinners) -> str:

@@ -223,7 +223,8 @@ def describe_stopping(manifest: Mapping[str, Any]) -> str:
             f" {manifest['confidence_votes']} votes. Some winners may differ from the winners by all answers,"
             " and shares of answers are biased."
         )
-    if manifest.get("curtail"):
+    # Older manifests do not have the number of items that ended early.
+    if manifest.get("curtail") and manifest.get("ended", {}).get("items_decided", 1):
         return (
             "An item ended when further answers could not change its winner. Winners are the same as with all"
             " answers, but shares of answers are biased."

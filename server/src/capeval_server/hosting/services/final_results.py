@@ -28,7 +28,10 @@ def problem_of(phase: Phase) -> str:
     """Return the reason why a phase's results can't be made final now, or ""."""
     if phase.final is not None:
         return f"the results of phase {phase.name!r} are already final"
-    return _find_unfinished(phase)
+    problem = _find_unfinished(phase)
+    if not problem and phase.withholds_scores:
+        return f"the scores of phase {phase.name!r} are withheld: publish its results first"
+    return problem
 
 
 def _find_unfinished(phase: Phase) -> str:
@@ -47,8 +50,8 @@ def make_final(user: User | None, phase: Phase) -> None:
     """Make the results of a phase final. This can't be undone.
 
     Raises:
-        SubmissionStateError: The phase is not closed, its results are already final, or some submissions are
-            not scored yet.
+        SubmissionStateError: The phase is not closed, its results are already final, some submissions are not
+            scored yet, or the scores of a blind phase are not published.
     """
     with lock_challenge(phase.challenge):
         # Locked, because the selection of leaderboard submissions reads this row.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q
 from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import QuotaError
 from capeval_server.submissions.models import FormerUse, Submission
-from capeval_server.submissions.quotas.windows import WindowUsage, list_windows
+from capeval_server.submissions.quotas.windows import THIS_MONTH, WindowUsage, list_windows
 from capeval_server.teams.models import Raise, Team
 
 __all__ = ["Quota", "QuotaUsage", "allowance", "check_quota", "count_submissions", "quota", "uses"]
@@ -44,15 +44,21 @@ class Quota:
 
     Attributes:
         left_today: The number of submissions left until midnight, UTC, by all limits.
+        left_this_month: The number left of the limit per calendar month, UTC; None without such a limit.
+        left_in_window: The number left of the limit within the last days; None without such a limit.
         left: The number of submissions left in total.
         allowed_from: The time of the next allowed submission, possibly now; None if never.
         used_up: The limit that is used up, such as `5 per month`; empty if a submission is allowed.
+        windows: The usage of the limits per month and within the last days.
     """
 
     left_today: int
+    left_this_month: int | None
+    left_in_window: int | None
     left: int
     allowed_from: datetime | None
     used_up: str
+    windows: Sequence[WindowUsage]
 
 
 def _get_midnight(now: datetime) -> datetime:
@@ -152,19 +158,27 @@ def _compute_remaining(use: QuotaUsage, windows: list[WindowUsage], now: datetim
     phase = use.phase
     left = max(use.total - use.used, 0)
     midnight = _get_midnight(now) + timedelta(days=1)
-    day = WindowUsage(text=f"{use.per_day} per day", most=use.per_day, used=use.today, allowed_from=midnight)
+    day = WindowUsage(
+        period="today",
+        text=f"{use.per_day} per day",
+        most=use.per_day,
+        used=use.today,
+        allowed_from=midnight,
+    )
     limits = [day, *windows]
-    today = max(min(left, *(limit.most - limit.used for limit in limits)), 0)
-    full = [limit for limit in limits if limit.used >= limit.most]
+    full = [limit for limit in limits if not limit.left]
     # The limit that lasts longest.
     last = max(full, key=lambda limit: limit.allowed_from, default=None)
     allowed = max(now if last is None else last.allowed_from, phase.opens)
     used_up = "" if last is None else last.text
     return Quota(
-        left_today=today,
+        left_today=min(left, *(limit.left for limit in limits)),
+        left_this_month=next((limit.left for limit in windows if limit.period == THIS_MONTH), None),
+        left_in_window=next((limit.left for limit in windows if limit.period != THIS_MONTH), None),
         left=left,
         allowed_from=allowed if left and allowed < phase.closes else None,
         used_up=used_up if left else f"{use.total} in total",
+        windows=windows,
     )
 
 

@@ -11,7 +11,10 @@ from django.db.models import F, QuerySet
 from capeval_server.challenges.models import Phase
 from capeval_server.submissions.models import FormerUse, Submission
 
-__all__ = ["WindowUsage", "count_windows", "list_windows"]
+__all__ = ["THIS_MONTH", "WindowUsage", "count_windows", "list_windows"]
+
+THIS_MONTH = "this month"
+"""The period of the limit per month."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,16 +22,23 @@ class WindowUsage:
     """A team's usage of a limit.
 
     Attributes:
+        period: The period in words, such as `this month`.
         text: The limit in words, such as `5 per month`.
         most: The limit.
         used: The number of submissions.
         allowed_from: The time from which a submission is allowed again if the limit is used up.
     """
 
+    period: str
     text: str
     most: int
     used: int
     allowed_from: datetime
+
+    @property
+    def left(self) -> int:
+        """The number of submissions left of this limit."""
+        return max(self.most - self.used, 0)
 
 
 def list_windows(team: int, phase: Phase, now: datetime, *, extra: int = 0) -> list[WindowUsage]:
@@ -49,6 +59,7 @@ def list_windows(team: int, phase: Phase, now: datetime, *, extra: int = 0) -> l
         most = phase.quota_per_month + extra
         found.append(
             WindowUsage(
+                period=THIS_MONTH,
                 text=f"{most} per month",
                 most=most,
                 used=month + sum(use.month for use in brought if _is_same_month(use, now)),
@@ -58,9 +69,11 @@ def list_windows(team: int, phase: Phase, now: datetime, *, extra: int = 0) -> l
     if phase.quota_per_window is not None and phase.quota_window_days is not None:
         most, days = phase.quota_per_window + extra, timedelta(days=phase.quota_window_days)
         recent = [use for use in brought if now.date() - use.day <= days]
+        period = f"within {phase.quota_window_days} day{'s' if days.days > 1 else ''}"
         found.append(
             WindowUsage(
-                text=f"{most} within {phase.quota_window_days} day{'s' if days.days > 1 else ''}",
+                period=period,
+                text=f"{most} {period}",
                 most=most,
                 used=window + sum(use.window for use in recent),
                 allowed_from=_find_end(team, phase, now, recent, most),

@@ -153,7 +153,7 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
             return _show_conflict(request, challenge, error, form, "phase", phase=found, current=initial)
         else:
             name = wanted["name"]
-            done = "Saved" if found else "Added"
+            done = ("Closed" if sent.get("act") == "close" else "Saved") if found else "Added"
             add_success_message(request, f"{done} phase {name}." if changed else "Nothing changed.")
             return redirect("organizer_phase", challenge.slug, name)
     problem = final_results.problem_of(found) if found else ""
@@ -174,13 +174,19 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
 def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
     """Make the results of a phase final."""
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
-    if request.POST.get("confirm") != "on":
-        messages.error(request, "Nothing changed: please confirm that this cannot be undone.")
-        return redirect("organizer_phase", challenge.slug, phase)
-    with errors_as_message(request, "Nothing changed: "):
-        final_results.make_final(get_user(request), found)
-        add_success_message(request, f"The results of phase {phase} are now final.")
+    if _is_confirmed(request):
+        with errors_as_message(request, "Nothing changed: "):
+            final_results.make_final(get_user(request), found)
+            add_success_message(request, f"The results of phase {phase} are now final.")
     return redirect("organizer_phase", challenge.slug, phase)
+
+
+def _is_confirmed(request: HttpRequest) -> bool:
+    """Return whether the user confirmed a change that cannot be undone, and show a message if not."""
+    confirmed = request.POST.get("confirm") == "on"
+    if not confirmed:
+        messages.error(request, "Nothing changed: please confirm that this cannot be undone.")
+    return confirmed
 
 
 @for_organizers
@@ -188,9 +194,10 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
 def publish(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
     """Publish the scores of a blind phase."""
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
-    with errors_as_message(request, "Nothing changed: "):
-        final_results.publish(get_user(request), found)
-        add_success_message(request, f"Published the results of phase {phase}.")
+    if _is_confirmed(request):
+        with errors_as_message(request, "Nothing changed: "):
+            final_results.publish(get_user(request), found)
+            add_success_message(request, f"Published the results of phase {phase}.")
     return redirect("organizer_phase", challenge.slug, phase)
 
 
