@@ -146,7 +146,7 @@ def _parse_split(content: Any, where: str) -> SplitFormat:
 def check_contents(path: Path) -> None:
     """Check a result file, or each JSON file in a zip, without a challenge.
 
-    Files with other names belong to no split; the server names the right ones.
+    Other files in a zip belong to no split; the server names the right ones.
 
     Raises:
         FormatError: A file is not a result file in one of the two JSON formats that servers accept.
@@ -155,7 +155,7 @@ def check_contents(path: Path) -> None:
     data = path.read_bytes()
     with _located(path, data):
         for name, content in unpack_upload(path.name, data, limit=LIMIT).items():
-            if name.lower().endswith(".json"):
+            if name.lower().endswith(".json") or not is_zip(path.name, data):
                 _load(name, content, LIMIT)
 
 
