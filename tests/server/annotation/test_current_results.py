@@ -310,6 +310,9 @@ def test_models_find_the_careless_worker_when_one_system_is_always_first() -> No
         for model in ("Dawid-Skene", "MACE")
     }
     careful, other, careless = sorted(summarize_workers(campaign), key=lambda one: one.participation.pk)
+    assert careful.competence
+    assert other.competence
+    assert careless.competence
     assert careful.competence[0] == other.competence[0] > 0.95
     assert careless.competence[0] < 0.05
 
