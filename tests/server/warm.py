@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["Commands"]
@@ -127,9 +128,12 @@ def _run(kind: str, what: str, *arguments: str) -> None:
 
 if __name__ == "__main__":
     import django
+    from django.core.exceptions import ImproperlyConfigured
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.config.settings")
-    django.setup()
-    for module in MODULES:
-        importlib.import_module(module)
+    # Each command reports invalid settings.
+    with suppress(ImproperlyConfigured):
+        django.setup()
+        for module in MODULES:
+            importlib.import_module(module)
     _run(*_wait_for_command(socket.socket(fileno=int(sys.argv[1]))))
