@@ -150,11 +150,11 @@ def test_the_command_checks_against_the_images_of_the_server(server: Server, fil
     few.write_bytes(results({image: CAPTIONS[image] for image in (1, 2)}))
     other.write_bytes(results())
     for path, more, message in (
-        (few, ["-d", "method=m"], f"'{few.name}': 4 images (3, 4, 5, 6) are missing a caption"),
+        (few, ["-d", "method=m"], f"{few}: 4 images (3, 4, 5, 6) are missing a caption"),
         (
             other,
             ["-d", "method=m"],
-            "'results.json': the file must be named 'captions_val_<alg>_results.json'",
+            f"{other}: the file must be named 'captions_val_<alg>_results.json'",
         ),
         (file, [], "a submission must declare 'method' (--declare method=...)"),
         (file, ["--wait"], "--check can't be combined with --wait, because nothing is submitted"),
