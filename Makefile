@@ -153,7 +153,7 @@ test-system: ## Run all system tests in an hour: servers, databases, browsers, J
 	@$(MAKE) --no-print-directory --jobs 2 test-processes test-others
 	@$(BIN)/python -m scripts.coverage_figure build/coverage.json
 
-test-others: $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
+test-others: $(VENV)/.wheels $(TRAINING)/.dependencies $(DISTRIBUTED)/.shards
 	@$(MAKE) --no-print-directory --output-sync lint-project api-check test-training test-baselines test-distributed goldens
 
 # Also on macOS and Windows, with the Python of the shell.

@@ -120,6 +120,7 @@ def _wait_for_command(requests: socket.socket) -> list[str]:
 def _run(kind: str, what: str, *arguments: str) -> None:
     """Run a module or a program as `python -m` and `python -c` do."""
     sys.argv = [kind, *arguments]
+    sys.path[0] = str(Path.cwd())
     if kind == "-m":
         runpy.run_module(what, run_name="__main__", alter_sys=True)
     else:
@@ -127,6 +128,8 @@ def _run(kind: str, what: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
+    # The folder of this file, with other modules named like those of packages.
+    sys.path[0] = str(Path.cwd())
     import django
     from django.core.exceptions import ImproperlyConfigured
 
