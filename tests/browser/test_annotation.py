@@ -285,7 +285,7 @@ def test_a_sentence_is_changed_within_the_batch(browser: Browser, server: Server
     expect(page.get_by_text("(2/5)")).to_be_visible()
     page.keyboard.press("Alt+k")
     expect(page.get_by_text("(1/5)")).to_be_visible()
-    # A change that was not submitted is kept, and the page says so.
+    # The page keeps a change that was not submitted, and shows that the stored answer still counts.
     field.fill("a red cart stands in a street")
     page.reload()
     page.keyboard.press("Alt+k")

@@ -198,7 +198,7 @@ def test_a_reference_itself_scores_1(corpus: Corpus, whole: list[str]) -> None:
             np.testing.assert_allclose(np.asarray(values), 1.0, rtol=1e-8)
 
 
-# Each example takes as long as those of all metrics' other tests together.
+# Each example computes all metrics twice.
 @settings(max_examples=8)
 @given(corpus=corpora())
 def test_all_metrics_in_one_report_score_as_each_alone(corpus: Corpus) -> None:

@@ -26,8 +26,8 @@ import pytest
 from capeval_server.examples import write_example
 from tests.once import made_once
 from tests.server.clock import stopped_clock
+from tests.server.forked_commands import ForkedCommands
 from tests.server.kit import METRICS, RESULTS, results
-from tests.server.warm import Commands
 from tests.waiting import PATIENCE, wait_until
 
 __all__ = [
@@ -116,7 +116,7 @@ class Server:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.tokens: list[str] = []
         self._reserved: list[socket.socket] = []
-        self._warm: Commands | None = None
+        self._forked: ForkedCommands | None = None
         # Requests know nothing of each other: no cookies are kept, and no connections, which are dead after a
         # server was killed.
         self.client = httpx.Client(
@@ -148,10 +148,10 @@ class Server:
         """A command that has ended."""
         return self._commands().run(self.command(*arguments)[1:], given)
 
-    def _commands(self) -> Commands:
-        if self._warm is None or not self._warm.are_of(self.env):
-            self._warm = Commands(self.env)
-        return self._warm
+    def _commands(self) -> ForkedCommands:
+        if self._forked is None or not self._forked.are_of(self.env):
+            self._forked = ForkedCommands(self.env)
+        return self._forked
 
     def python(self, program: str, *arguments: str) -> str:
         """The output of a program that uses the server's models."""

@@ -160,7 +160,7 @@ def check_contents(path: Path) -> None:
 
 
 def check_submission(expected: SubmissionFormat, phase: str | None, path: Path) -> list[str]:
-    """Check a result file, or a zip of several, against a phase, like the server does.
+    """Check a result file, or a zip of several, against a phase, as the server does.
 
     Args:
         expected: The format of the submissions.

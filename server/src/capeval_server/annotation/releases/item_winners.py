@@ -20,6 +20,7 @@ MODELS = ("Dawid-Skene", "MACE")
 """The models, in the order of their columns."""
 # Choices with a smaller difference of their probabilities are tied.
 _TIE = 1e-6
+_OTHER_SIDE = dict(zip(SIDED_CHOICES, reversed(SIDED_CHOICES), strict=True))
 _SIDES = {1: "first", -1: "second", 0: "equal"}
 
 _Estimates = Mapping[int, Mapping[str, float]]
@@ -120,12 +121,10 @@ class JudgedWinners:
             fit_mace(rows, most=MODEL_ITERATIONS),
         )
         names = [str(choice) for choice in rows.choices]
-        swapped = [
-            dict(zip(SIDED_CHOICES, SIDED_CHOICES[::-1], strict=True)).get(name, name) for name in names
-        ]
+        swapped = [_OTHER_SIDE.get(name, name) for name in names] if sided else names
         return [
             {
-                int(item): dict(zip(swapped if sided and place % 2 else names, map(float, row), strict=True))  # type: ignore[call-overload]
+                int(item): dict(zip((names, swapped)[place % 2], map(float, row), strict=True))  # type: ignore[call-overload]
                 for place, (item, row) in enumerate(zip(rows.questions, each.truth, strict=True))
             }
             for each in found

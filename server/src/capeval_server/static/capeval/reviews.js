@@ -9,7 +9,7 @@
   const done = [];
   // The latest review that is being stored. Keys that are pressed meanwhile wait for it.
   let stored = Promise.resolve();
-  let keys = Promise.resolve();
+  let pressed = Promise.resolve();
 
   document.getElementById("keys").hidden = false;
 
@@ -117,7 +117,7 @@
     const act = actions[event.key];
     if (!act) return;
     event.preventDefault();
-    keys = keys.catch(() => {}).then(async () => {
+    pressed = pressed.catch(() => {}).then(async () => {
       await act();
       await stored;
     });

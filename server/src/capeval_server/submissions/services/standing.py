@@ -75,9 +75,9 @@ def update_standings(phase: Phase) -> None:
 
     If a team chose more submissions than are allowed now, the latest ones remain chosen.
     """
-    teams = Submission.objects.filter(phase=phase).exclude(team=None)
-    first = teams.order_by("team", "pk").values_list("team", "pk")
-    for pk in dict(first).values():
+    submitted = Submission.objects.filter(phase=phase).exclude(team=None)
+    one_by_team = dict(submitted.order_by("team", "pk").values_list("team", "pk"))
+    for pk in one_by_team.values():
         with transaction.atomic():
             siblings = lock_siblings(pk)
             # Read again, with a lock: the results may be published at the same time.

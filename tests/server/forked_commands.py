@@ -19,7 +19,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Commands"]
+__all__ = ["ForkedCommands"]
 
 # The modules of the server that commands import.
 MODULES = (
@@ -29,10 +29,12 @@ MODULES = (
     "capeval_server.commands",
     "capeval_server.hosting.services.definition_files",
 )
+# The files in the data folder that settings are read from.
+SETTINGS = ("address", "secret-key", "secret-key.earlier")
 _LONGEST = 1 << 20
 
 
-class Commands:
+class ForkedCommands:
     """A process that forks for each command of a server, with the variables and settings of its start."""
 
     def __init__(self, env: dict[str, str]) -> None:
@@ -74,9 +76,14 @@ class Commands:
 
 
 def _key(env: dict[str, str]) -> object:
-    """Return the sources of settings: the variables, and the data folder's files without the database."""
-    files = sorted(Path(env["CAPEVAL_SERVER_DATA"]).glob("*"))
-    return env.copy(), [(file, file.stat().st_mtime_ns) for file in files if "sqlite3" not in file.suffix]
+    """Return the sources of settings: the variables, and the versions of the files in the data folder."""
+    times: list[int | None] = []
+    for name in SETTINGS:
+        try:
+            times.append((Path(env["CAPEVAL_SERVER_DATA"]) / name).stat().st_mtime_ns)
+        except FileNotFoundError:
+            times.append(None)
+    return env.copy(), times
 
 
 def _end(requests: socket.socket, process: subprocess.Popen[bytes]) -> None:
