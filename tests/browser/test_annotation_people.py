@@ -329,6 +329,8 @@ def test_an_assignment_in_the_frame_of_mechanical_turk(browser: Browser, server:
     expect(hit.get_by_role("button", name="hound")).to_be_disabled()
     page.goto(f"{TURK_SITE}/hit?assignmentId=A1&workerId=W1")
     hit.get_by_role("button", name="I agree – start").click()
+    # Until the page's program runs, all items are shown.
+    expect(hit.locator(".item:visible")).to_have_count(1)
     for place in (1, 2):
         item = hit.locator(".item:visible")
         expect(item).to_have_attribute("aria-label", f"Item {place} of 2")

@@ -28,6 +28,9 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 os.environ["RAY_DISABLE_IMPORT_WARNING"] = "1"
 os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
+# Ray's workers have a low priority and a minute to start. When other processes are busy, they take longer,
+# and Ray starts more and more of them.
+os.environ |= {"RAY_worker_niceness": "0", "RAY_worker_register_timeout_seconds": "600"}
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 
 
