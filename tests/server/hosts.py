@@ -36,6 +36,7 @@ class Network:
         self.name = f"capeval{os.getpid()}"
         self.router = f"{self.name}-router"
         self.hosts: list[Host] = []
+        self.cut: set[Host] = set()
         self._link = f"cap{os.getpid()}"
         self._third = ""
 
@@ -98,11 +99,13 @@ class Network:
         """Make the router silently drop all packets to and from a host."""
         _ip("-n", self.router, "route", "add", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "add", "from", host.address, "blackhole")
+        self.cut.add(host)
 
     def connect(self, host: Host) -> None:
         """Undo `cut_off`."""
         _ip("-n", self.router, "route", "del", "blackhole", f"{host.address}/32")
         _ip("-n", self.router, "rule", "del", "from", host.address, "blackhole")
+        self.cut.remove(host)
 
     def end(self) -> None:
         """Delete the namespaces, with their links."""
