@@ -46,7 +46,9 @@ class Site:
     """A server on this machine, and two hosts that share only the resources named in its settings."""
 
     def __init__(self, folder: Path, network: Network, database: Postgres, store: ObjectStore | None) -> None:
-        self.network, self.server = network, Server(folder / "site", database.new_database())
+        self.network = network
+        # A job is soon tried again if the store or the database was too slow for a busy machine.
+        self.server = Server(folder / "site", database.new_database(), retry_seconds=1)
         self.workers: list[subprocess.Popen[bytes]] = []
         self.server.folder.mkdir()
         files = self.server.folder / "shared"
