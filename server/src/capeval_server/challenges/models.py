@@ -124,10 +124,14 @@ class Challenge(models.Model):
         """Fields that submitters fill in."""
         return parse_fields(self.fields)
 
+    @property
+    def shown_fields(self) -> list[str]:
+        """Names of the public declared fields, in order."""
+        return [field.name for field in self.declared_fields if field.shown]
+
     def shown(self, declared: Mapping[str, str]) -> dict[str, str]:
         """Return the public declared fields of a submission, in the order of the fields."""
-        names = [field.name for field in self.declared_fields if field.shown]
-        return {name: declared[name] for name in names if name in declared}
+        return {name: declared[name] for name in self.shown_fields if name in declared}
 
 
 class Picture(models.Model):

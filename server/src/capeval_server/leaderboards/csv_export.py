@@ -23,8 +23,7 @@ def to_csv(board: Leaderboard) -> str:
 
     Externally reported scores come last, with their source.
     """
-    fields = board.question.phase.challenge.declared_fields
-    declared = [field.name for field in fields if field.shown]
+    declared = board.question.phase.challenge.shown_fields
     columns = [column for column in COLUMNS.values() if board.final or not column.final_only]
     judged = [source.column for source in board.judgments]
     reported_only = board.reported_only
@@ -48,15 +47,14 @@ def to_csv(board: Leaderboard) -> str:
     for row in board.rows:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
-        numbers = _format_numbers(board.columns, row.scores, row.intervals)
-        details = [_format_number(number) for name in judged for number in _list_details(row, name)]
-        end = (*[""] * len(reported_only), _format_number(row.p_value), row.test or "", "", "")
+        numbers = _list_numbers(board.columns, row.scores, row.intervals)
+        details = [number for name in judged for number in _list_details(row, name)]
+        end = (*[""] * len(reported_only), row.p_value, row.test or "", "", "")
         writer.writerow(escape_row((*about, *texts, *numbers, *details, *end)))
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
-        numbers = _format_numbers(board.columns, entry.scores, {})
-        details = [""] * len(judged) * len(_DETAILS)
-        details += [_format_number(entry.scores[name]) for name in reported_only]
+        numbers = _list_numbers(board.columns, entry.scores, {})
+        details = [None] * len(judged) * len(_DETAILS) + [entry.scores[name] for name in reported_only]
         end = (*details, "", "", entry.source, entry.source_url)
         texts = [entry.declared.get(name, "") for name in declared]
         writer.writerow(escape_row((*about, *texts, *numbers, *end)))
@@ -68,15 +66,7 @@ def _list_details(row: LeaderboardEntry, name: str) -> tuple[float | None, ...]:
     return (None,) * len(_DETAILS) if found is None else astuple(found)
 
 
-def _format_numbers(
+def _list_numbers(
     columns: list[str], scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
-) -> list[str]:
-    return [
-        _format_number(value)
-        for name in columns
-        for value in (scores[name], *(intervals.get(name) or (None, None)))
-    ]
-
-
-def _format_number(value: float | None) -> str:
-    return "" if value is None else repr(value)
+) -> list[float | None]:
+    return [value for name in columns for value in (scores[name], *(intervals.get(name) or (None, None)))]

@@ -159,7 +159,7 @@ class LeaderboardQuery:
             found.append(LeaderboardColumn(self.sort_by, "", self.sort_by))
         return found
 
-    @property
+    @cached_property
     def is_sorted_by_score(self) -> bool:
         """Whether a score of the split's metrics ranks the rows."""
         return self.sort_by in score_names(self.split)

@@ -150,7 +150,7 @@ class SubmissionRows:
         numbers = self._get_shown_scores(
             wanted, shared if self._question.other_versions else set(), full=full
         )
-        challenge, current = self._question.phase.challenge, self._question.current
+        shown, current = self._question.phase.challenge.shown_fields, self._question.current
         for standing, key in listed:
             declared, state, found = facts[key[0]]
             scored, scores = numbers[key]
@@ -158,7 +158,7 @@ class SubmissionRows:
                 standing,
                 found,
                 scores,
-                declared=challenge.shown(declared),
+                declared={name: declared[name] for name in shown if name in declared},
                 rescoring=current and not scored and state in UNFINISHED,
             )
 
