@@ -92,7 +92,8 @@ def judge(
 ) -> Any:
     """Create campaigns in which people judge the submissions of a leaderboard.
 
-    `pictures` is a zip of the images, for task types that show them. Their names end in the image id.
+    `pictures` is a zip of the images, for task types that show them. Their names end in the image id. By
+    default, they are the images of the split that the challenge has. A forecast needs none.
     """
     user = token_of(request).user
     challenge = get_organized_challenge(user, slug)
@@ -114,7 +115,7 @@ def judge(
         seed=wanted.seed,
         options={name: getattr(wanted, name) for name in STUDY_SETTINGS},
     )
-    judged = judging.collect_captions(chosen, list(files))
+    judged = judging.collect_captions(chosen, list(files), is_forecast=wanted.preview)
     found = forecast_judging(chosen, judged, hourly=wanted.hourly, fee=0.0)
     if wanted.preview:
         return Status(200, {"forecast": found, "campaigns": []})
