@@ -431,6 +431,7 @@ def test_the_submissions_of_a_team_are_a_table(ann: Participant, bob: Participan
         name="CIDEr-D",
         subset="",
     ).value
+    assert value is not None
     assert [row["CIDEr-D (val c2)"] for row in rows] == ["", str(round(value, 3))]
     Phase.objects.update(blind=True)
     withheld = ann.client.get("/small/submissions/?format=csv").content.decode().splitlines()
