@@ -214,7 +214,7 @@ def _join_teams(story: Story) -> None:
     """Let teams join the challenge."""
     for name, team in (("ann", "Team A"), ("bob", ""), ("eve", ""), ("fay", ""), ("gus", "")):
         story.step(f"join {name}")
-        story.people[name].ask("POST", "challenges/small/team", {"name": team or None})
+        story.people[name].ask("POST", "challenges/small/team", {"name": team or None, "accept_rules": True})
     story.step("invitation")
     story.people["ann"].ask("POST", "challenges/small/team/invitation", {"days": 7})
     # Sends the mails about opened phases.

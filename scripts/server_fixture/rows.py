@@ -76,7 +76,7 @@ def _add_challenge(story: Story) -> None:
     objects = [{"image_id": 1, "constraints": [{"name": "dog", "phrases": ["dog", "dogs"]}]}]
     (path.parent / "objects.json").write_text(json.dumps(objects))
     succeed("server", "import", str(path))
-    story.people["bob"].ask("POST", "challenges/second/team", {"name": "team-2"})
+    story.people["bob"].ask("POST", "challenges/second/team", {"name": "team-2", "accept_rules": True})
 
 
 def _leave_teams(story: Story) -> None:
@@ -95,7 +95,7 @@ def _leave_teams(story: Story) -> None:
             given=f"{PASSWORD}\n",
         )
         person = Person(name, succeed("server", "token", name, "program", "--scope", "submit").strip())
-        person.ask("POST", "challenges/small/team", {"name": f"team-{name}"})
+        person.ask("POST", "challenges/small/team", {"name": f"team-{name}", "accept_rules": True})
         person.ask(
             "POST",
             "challenges/small/phases/open/submissions",

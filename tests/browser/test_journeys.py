@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import time
+from statistics import median
 
 import pytest
-from playwright.sync_api import Browser, expect
+from PIL import Image
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import BOTH_SCREENS, DESKTOP, PASSWORD, PHONE, Visitor
 from tests.server.kit import RESULTS, results
@@ -152,6 +155,13 @@ def test_a_reader_in_utc_sees_each_time_once(browser: Browser, site: Server) -> 
         expect(visitor.page.locator(".here")).to_have_count(0)
 
 
+def _measure_right_edge(box: Locator) -> float:
+    """Return the median brightness of the pixels at the right edge, from 0 to 255."""
+    picture = Image.open(io.BytesIO(box.screenshot(animations="disabled"))).convert("L")
+    right = picture.width - 1
+    return median(picture.crop((right, 0, right + 1, picture.height)).tobytes())
+
+
 def test_heads_stay_over_their_columns_on_a_phone(browser: Browser, site: Server, name: str) -> None:
     with browser.new_context(viewport=PHONE) as context:
         visitor = Visitor(site, context)
@@ -165,6 +175,12 @@ def test_heads_stay_over_their_columns_on_a_phone(browser: Browser, site: Server
         board.locator("tbody tr").first.evaluate(
             "row => { for (let i = 0; i < 30; i++) row.after(row.cloneNode(true)); }"
         )
+        # A shadow shows that the table continues, until the keyboard has scrolled it to its end.
+        assert _measure_right_edge(board) < 210
+        board.focus()
+        while board.evaluate("box => box.scrollLeft + box.clientWidth < box.scrollWidth - 1"):
+            visitor.page.keyboard.press("ArrowRight")
+        assert _measure_right_edge(board) > 235
         board.evaluate("box => box.scrollTo(60, 600)")
         tops = board.evaluate(
             """box => [box.scrollTop, box.getBoundingClientRect().top,

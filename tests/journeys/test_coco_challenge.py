@@ -93,7 +93,7 @@ def test_from_nothing_to_final_results(user: User, browser: Browser, tmp_path: P
         user.run("capeval server user bob --email bob@example.org")
         (tmp_path / "token").write_text(user.read("capeval server token bob upload"))
         token = (tmp_path / "token").read_text().strip()
-        site.request("POST", "/challenges/coco-2015/team", token, json={"name": "bob"})
+        site.request("POST", "/challenges/coco-2015/team", token, json={"name": "bob", "accept_rules": True})
         challenge = "--challenge coco-2015 --phase test --token-file token"
         options = f"{challenge} --declare method=plain --declare training-data=none"
         user.run(f"capeval submit plain.zip --server {site.root} {options} --check")

@@ -173,7 +173,7 @@ def _submit(user: User, site: Site, results: Path) -> dict[str, float]:
     """Submit results by the API, and return the scores on the leaderboard."""
     user.run("capeval server user bob --email bob@example.org")
     token = user.read("capeval server token bob upload").strip()
-    site.request("POST", "/challenges/project/team", token, json={"name": "bob"})
+    site.request("POST", "/challenges/project/team", token, json={"name": "bob", "accept_rules": True})
     path = "/challenges/project/phases/validation/submissions"
     files = {"file": (results.name, results.read_bytes())}
     declared = {"method": "Keywords", "training-data": "none"}

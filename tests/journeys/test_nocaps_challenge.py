@@ -132,7 +132,7 @@ def _submit_by_program(user: User, site: Site, captions: dict[int, str]) -> None
     """Submit results by the API, and wait for the scores."""
     user.run("capeval server user bob --email bob@example.org")
     token = user.read("capeval server token bob upload").strip()
-    site.request("POST", "/challenges/nocaps/team", token, json={"name": "bob"})
+    site.request("POST", "/challenges/nocaps/team", token, json={"name": "bob", "accept_rules": True})
     write_results(user.folder / "run-7.json", captions)
     submission = site.request(
         "POST",

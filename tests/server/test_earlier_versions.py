@@ -122,7 +122,8 @@ def test_new_submissions_are_scored(restored: Server) -> None:
     token = restored.run("token", "later", "program", "--scope", "submit").strip()
     headers = {"Authorization": f"Bearer {token}"}
     team = f"{restored.address}/challenges/small/team"
-    assert restored.client.post(team, json={"name": "team-later"}, headers=headers).status_code == 201
+    choice = {"name": "team-later", "accept_rules": True}
+    assert restored.client.post(team, json=choice, headers=headers).status_code == 201
     submitted = restored.submit(token)
     restored.run("worker", "--until-empty")
     assert restored.see(token, f"/submissions/{submitted.json()['id']}")["state"] == "scored"

@@ -27,7 +27,8 @@ from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.core.slots import find_ended_items
 from capeval_server.annotation.models import Assignment, Campaign, Item, Response, Slot
 from capeval_server.annotation.releases import release_files
-from capeval_server.annotation.releases.human_columns import columns_of
+from capeval_server.annotation.releases.current_results import get_results
+from capeval_server.annotation.releases.human_columns import columns_of, describe_stopping
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.releases.result_files import write_results
@@ -109,6 +110,9 @@ def test_all_items_of_a_pair_end_when_its_winner_is_likely() -> None:
     manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["confidence"], manifest["confidence_votes"], manifest["curtail"]) == (0.95, 5, False)
     assert manifest["ended"] == {"items_decided": 0, "pairs_confident": 1}
+    ended = "A pair ended once its winner had a probability of 0.95, after at least 5 votes."
+    assert describe_stopping(manifest).startswith(ended)
+    assert any(note.startswith(ended) for note in get_results(campaign).notes)
 
 
 def test_other_pairs_go_on() -> None:
@@ -127,6 +131,13 @@ def test_a_pair_without_a_likely_winner_takes_all_answers() -> None:
     answer(worker, ["first", "second"] * 6)
     assert not Slot.objects.filter(closed=True).exists()
     assert is_sound(campaign)
+    # No note names a rule that ended nothing.
+    made = release_files.freeze(None, campaign, "1.0")
+    manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
+    assert (manifest["confidence"], describe_stopping(manifest)) == (0.95, "")
+    notes = get_results(campaign).notes
+    assert notes
+    assert not any("ended once" in note for note in notes)
 
 
 def test_what_is_held_when_a_pair_ends_counts_and_can_open_it_again() -> None:
@@ -364,22 +375,24 @@ def test_the_forecast_is_of_pairs() -> None:
 
 @pytest.mark.parametrize(
     ("curtail", "confidence", "answers"),
-    [(True, 0.0, 3), (True, 0.0, 2), (False, 0.95, 2), (False, 0.0, 2)],
+    [(True, 0.0, 3), (True, 0.0, 2), (False, 0.85, 2), (False, 0.95, 2), (False, 0.0, 2)],
 )
 def test_the_columns_say_by_which_rule_answers_ended(
     curtail: bool, confidence: float, answers: int, challenge: Challenge, client: Client, tmp_path: Path
 ) -> None:
     campaign = votes_of_many("pairwise", tmp_path)
-    # Each item has two equal answers: they decide it if it needs three, and are all if it needs two.
+    # Each item has two equal answers: they decide it if it needs three, and are all if it needs two. The
+    # winner of a pair has a probability of 0.875.
     campaign.settings |= {"curtail": curtail, "confidence": confidence, "answers": answers}
+    campaign.settings["confidence_votes"] = 2
     campaign.challenge = challenge
     campaign.save()
     release_files.freeze(None, campaign, "1.0", leave_out=True)
     stopped = {" ".join(column.notes) for column in columns_of(challenge)}
     shown = client.get("/small/judgments/").content.decode()
-    if confidence:
-        assert all("had a probability of 0.95, after at least 5 votes" in text for text in stopped)
-        assert "had a probability of 0.95" in shown
+    if confidence == 0.85:
+        assert all("had a probability of 0.85, after at least 2 votes" in text for text in stopped)
+        assert "had a probability of 0.85" in shown
     elif answers == 3:
         assert all("could not change its winner" in text for text in stopped)
         assert "could not change its winner" in shown

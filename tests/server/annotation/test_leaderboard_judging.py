@@ -16,6 +16,7 @@ from capeval.errors import OptionError
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.services.image_archives import store_image_archive
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import Submission
@@ -83,14 +84,20 @@ def test_an_organizer_judges_a_leaderboard_on_the_pages(judged: Challenge, olga:
         "name": "first", "title": "First judging", "hourly": 12, "fee": 0, "phase": "open",
         "check_every": 15, **STUDY,
     }  # fmt: skip
-    # Task types with images need pictures.
-    missing = olga.do(f"{PLACE}judge/", **form, status=422).content.decode()
-    assert "Required by the task types m1, m3, pairwise, which show images." in missing
+    # Task types with images need pictures, but their forecast doesn't.
+    missing = olga.do(f"{PLACE}judge/", **form, status=200).content.decode()
+    assert ">48<" in missing
+    assert "The challenge has no image files of this split." in missing
+    assert "Create the campaigns" not in missing
+    sha256 = hidden(missing, "sha256")
+    refused = olga.do(f"{PLACE}judge/create/", sha256=sha256, seen="0", status=422).content.decode()
+    assert "for the task types m1, m3, pairwise (got none)" in refused
     found = olga.do(
         f"{PLACE}judge/", **form, status=200,
         pictures=SimpleUploadedFile("pictures.zip", pictures(), content_type="application/zip"),
     ).content.decode()  # fmt: skip
     assert Campaign.objects.count() == 0
+    assert "Create the campaigns" in found
     for text in ("Answers to checks", "Smallest visible difference", "Human", "Random", "percentage points"):
         assert text in found
     # Four systems on four images, three answers each.
@@ -208,6 +215,34 @@ def test_a_program_judges_a_leaderboard(judged: Challenge, olga: Someone) -> Non
     assert other.program("organize").post(API, asked).status_code == 404
 
 
+def test_the_images_of_the_challenge_are_judged(judged: Challenge, olga: Someone) -> None:
+    split = judged.splits.get()
+    files = {f"photos/{image}.png": picture(300 + image) for image in (1, 2, 4)}
+    store_image_archive(split, zipped(files), [])
+    ids = re.findall(r'name="submissions" value="([^"]+)"', olga.see(f"{PLACE}judge/"))
+    form = {
+        "submissions": ids, "kinds": ["m1", "m5"], "references": "val/c2", "images": 3, "answers": 3,
+        "name": "page", "title": "Page", "hourly": 12, "fee": 0, "phase": "open", "check_every": 0,
+    }  # fmt: skip
+    found = olga.do(f"{PLACE}judge/", **form, status=200).content.decode()
+    olga.do(f"{PLACE}judge/create/", sha256=hidden(found, "sha256"), seen="0")
+    asked = {"phase": "open", "kinds": ["m1"], "images": 3, "name": "program"}
+    assert olga.program("organize").post(API, asked).status_code == 201
+    command = ["server", "annotate", "leaderboard", "small/open", "m1", "--images", "3", "--name", "line"]
+    made = CliRunner().invoke(app, command)
+    assert made.exit_code == 0, made.output
+    for slug in ("page-m1", "program-m1", "line-m1"):
+        campaign = Campaign.objects.get(slug=slug)
+        assert campaign.images.count() == 3
+        assert {item.payload["image_id"] for item in campaign.items.all()} == {"1", "2", "4"}
+    # Only images with a file are drawn.
+    assert "must be at most 3" in olga.program("organize").post(API, asked | {"images": 4}).content.decode()
+    archive = split.image_archive
+    archive.file.delete(save=False)
+    archive.file.save("damaged.zip", SimpleUploadedFile("damaged.zip", b"no zip"))
+    olga.do(f"{PLACE}judge/", **form | {"name": "other"}, status=503)
+
+
 def test_pairs_are_balanced(judged: Challenge, olga: Someone) -> None:
     program = olga.program("organize")
     assert (
@@ -228,7 +263,9 @@ def test_the_command_judges_a_leaderboard(judged: Challenge, tmp_path: Path) -> 
     for image in CAPTIONS:
         (folder / f"{image}.jpg").write_bytes(picture(300 + image))
     asked = ["server", "annotate", "leaderboard", "small/open", "m3", "m5", "--images", "4"]
-    found = CliRunner().invoke(app, [*asked, "--pictures", str(folder), "--forecast"])
+    found = CliRunner().invoke(app, [*asked, "--forecast"])
+    missing = CliRunner().invoke(app, asked)
+    assert "for the task types m3 (got none)" in str(missing.exception)
     (tmp_path / "pictures.zip").write_bytes(pictures())
     packed = CliRunner().invoke(app, [*asked, "--pictures", str(tmp_path / "pictures.zip"), "--forecast"])
     assert (packed.exit_code, packed.output) == (found.exit_code, found.output)

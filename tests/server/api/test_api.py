@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Schema
 
 from capeval_server.accounts.models import Token
+from capeval_server.api.root import api
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services.definition_files import import_challenge
@@ -317,6 +319,33 @@ def test_half_a_character_is_no_text(challenge: Challenge, ann: Participant, pat
         assert ann.program("organize").post(path, body, content_type="application/json").status_code == 400
 
 
+def _list_body_types() -> Iterator[tuple[str, type[Schema]]]:
+    for prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                for model in operation.models:
+                    if model.__ninja_param_source__ in ("body", "form"):
+                        for field in model.model_fields.values():
+                            assert isinstance(field.annotation, type)
+                            yield f"{operation.methods[0]} {prefix}{path}", field.annotation
+
+
+def test_unknown_fields_of_every_request_body_are_errors(ann: Participant, olga: Someone) -> None:
+    found = dict(_list_body_types())
+    assert len(found) > 40
+    accepting = [place for place, body in found.items() if body.model_config.get("extra") != "forbid"]
+    assert accepting == []
+    quotas = f"/api/challenges/small/organize/teams/{ann.team.pk}/raises/open"
+    answer = olga.program("organize").put(quotas, {"perday": 1}, content_type="application/json")
+    assert answer.status_code == 422
+    (problem,) = answer.json()["detail"]
+    assert (problem["loc"][-1], problem["type"]) == ("perday", "extra_forbidden")
+    # Also in forms.
+    asked = {"phase": "open", "kinds": ["m5"], "image": 4}
+    answer = olga.program("organize").post("/api/challenges/small/organize/judging", asked)
+    assert (answer.status_code, answer.json()["detail"]) == (422, "unknown field 'image'")
+
+
 def test_a_key_of_another_challenge_at_once(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ann.submit(key="k").status_code == 201
     # As when neither sees the other: each locks a team of its own.
@@ -429,9 +458,14 @@ def test_joining_and_leaving(ann: Participant) -> None:
     team = "/api/challenges/small/team"
     bob, eve = Participant("bob"), Participant("eve")
 
-    def join(who: Participant, **choice: str) -> Any:
-        return who.api.post(team, choice, content_type="application/json")
+    def join(who: Participant, **choice: Any) -> Any:
+        return who.api.post(team, {"accept_rules": True, **choice}, content_type="application/json")
 
+    for refused in (join(bob, accept_rules=False), bob.api.post(team, {}, content_type="application/json")):
+        assert refused.status_code == 409
+        assert refused.json()["detail"] == (
+            "'accept_rules' must be true to accept the rules of the challenge: http://localhost:8000/small/rules/"
+        )
     assert join(bob, name="x").status_code == 409
     assert bob.api.delete(team).status_code == 204
     assert bob.api.get(team).status_code == 404

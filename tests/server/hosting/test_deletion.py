@@ -53,21 +53,33 @@ def test_organizers_delete_after_a_download(
     ann: Participant, olga: Someone, django_capture_on_commit_callbacks: Any
 ) -> None:
     ann.scored(stands=True)
-    assert "there is no export" in olga.see(PAGE)
+    assert "There is no export" in olga.see(PAGE)
     olga.do(f"{PAGE}delete/", name="small")
     assert Challenge.objects.exists()
     olga.do(f"{PAGE}export/")
     assert worker.work_once()
-    assert "nobody has downloaded the export" in olga.see(PAGE)
+    assert "Nobody has downloaded the export" in olga.see(PAGE)
     olga.client.get(f"{PAGE}export/").close()
     assert "Delete small" in olga.see(PAGE)
-    ann.scored()
-    assert "the challenge changed after the export was prepared" in olga.see(PAGE)
+    ann.submitted()
+    campaign = make()
+    Campaign.objects.filter(pk=campaign.pk).update(challenge=ann.team.challenge)
+    # All reasons at once, on the page and in the API.
+    reasons = (
+        f"close these campaigns first: {campaign.slug}",
+        "submissions are not scored yet: wait for their scores",
+        "the challenge changed after the export was prepared: prepare and download another one",
+    )
+    shown = olga.see(PAGE)
+    assert all(f"<li>{reason[0].upper()}{reason[1:]}.</li>" in shown for reason in reasons)
     program = olga.program("organize")
     refused = program.post(
         "/api/challenges/small/organize/delete", {"name": "small"}, content_type="application/json"
     )
     assert refused.status_code == 409
+    assert refused.json()["detail"] == f"the challenge can't be deleted: {'; '.join(reasons)}"
+    Campaign.objects.update(challenge=None)
+    assert worker.work_once()
     _export(olga)
     olga.do(f"{PAGE}delete/", name="smal")
     assert Challenge.objects.exists()
@@ -155,7 +167,7 @@ def test_closed_campaigns_are_kept(challenge: Challenge, olga: Someone) -> None:
     worker_of_it = join(campaign, 1)[0]
     answer(hold(worker_of_it), "A dog on grass.")
     _export(olga)
-    assert f"close these campaigns first: {campaign.slug}" in olga.see(PAGE)
+    assert f"Close these campaigns first: {campaign.slug}" in olga.see(PAGE)
     olga.do(f"{PAGE}delete/", name="small")
     assert Challenge.objects.exists()
     Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.CLOSED)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.core.errors import SubmissionStateError
+from capeval_server.core.errors import ChallengeError, SubmissionStateError
 from capeval_server.hosting.services import final_results, moderation, settings
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import describe_phase, fingerprint, state_of, to_toml
@@ -154,6 +154,31 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
         olga.user, closed.challenge, {**there, "leaderboard": "hidden"}, seen=fingerprint(there)
     )
     assert Phase.objects.get().leaderboard == "hidden"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("quota_per_day = 5", "quota_per_day = 6", "quota_per_day of phase 'open' can't change"),
+        ("quota_per_day = 5", "quota_per_day = 5\nblind = true", "blind of phase 'open' can't change"),
+        ('sort_by = "CIDEr-D"', 'sort_by = "BLEU-1"', "sort_by of split 'val' can't change"),
+        ('leaderboard = "public"', 'leaderboard = "hidden"', ""),
+    ],
+)
+def test_an_import_keeps_the_settings_of_a_final_phase(
+    closed: Phase, definition: Any, old: str, new: str, message: str
+) -> None:
+    final_results.make_final(None, closed)
+    text = definition.read_text().replace("2026-01-01T00:00:00Z", closed.opens.isoformat())
+    text = text.replace("2036-01-01T00:00:00Z", closed.closes.isoformat())
+    assert text.count(old) == 1
+    definition.write_text(text.replace(old, new))
+    if message:
+        with pytest.raises(ChallengeError, match=f"{message}.* final"):
+            import_challenge(definition)
+    else:
+        import_challenge(definition)
+    assert (Phase.objects.get().leaderboard == "hidden") == (not message)
 
 
 def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant) -> None:

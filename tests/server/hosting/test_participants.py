@@ -143,7 +143,7 @@ def test_who_is_blocked_can_not_come_back(olga: Someone, ann: Participant, bob: 
     answer = ann.client.post("/small/join/", {"how": "alone", "accept": "on"})
     assert "have blocked you in this challenge (Copied from others.)" in answer.content.decode()
     for body in ({}, {"code": bob.team.code}):
-        refused = ann.api.post(TEAM, body, content_type="application/json")
+        refused = ann.api.post(TEAM, {**body, "accept_rules": True}, content_type="application/json")
         assert (refused.status_code, "Copied" in refused.json()["detail"]) == (409, True)
     # Neither by a new account with the same address.
     ann.user.delete()

@@ -22,6 +22,7 @@ from capeval_server.hosting.services import final_results
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.hosting.services.reported_scores import add_reported, reference_set
+from capeval_server.leaderboards import ranking
 from capeval_server.leaderboards.judgments import list_judgments
 from capeval_server.leaderboards.query import build_query
 from capeval_server.leaderboards.ranking import leaderboard
@@ -325,7 +326,9 @@ def test_judgments_before_a_release_are_unknown(people: dict[str, Submission]) -
     assert "M3" not in Client().get(f"{API}?as_of={before}").json()["columns"]
 
 
-def test_metrics_are_compared_with_people(people: dict[str, Submission]) -> None:
+def test_metrics_are_compared_with_people(
+    people: dict[str, Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (found,) = [one for one in Client().get(API).json()["agreement"] if one["metric"] == "CIDEr-D"]
     assert (found["judgment"], found["systems"], found["reported"]) == ("M3", 5, False)
     # Nine of ten pairs have the same order.
@@ -334,6 +337,12 @@ def test_metrics_are_compared_with_people(people: dict[str, Submission]) -> None
     assert found["pearson"] == pytest.approx(0.9)
     text = Client().get(PAGE).content.decode()
     assert "Agreement of metrics with people" in text
+    # The agreement is of the whole leaderboard, on each of its pages.
+    monkeypatch.setattr(ranking, "PAGE", 3)
+    pages = [Client().get(f"{API}?page={number}").json() for number in (1, 2)]
+    assert [len(page["rows"]) for page in pages] == [3, 2]
+    assert pages[0]["agreement"] == pages[1]["agreement"] != []
+    assert "Agreement of metrics" not in Client().get(f"{PAGE}?page=2").content.decode()
     Submission.objects.filter(pk=people["team-1"].pk).update(stands=False)
     assert Client().get(API).json()["agreement"] == []
     assert "Agreement of metrics" not in Client().get(PAGE).content.decode()

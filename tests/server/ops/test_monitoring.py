@@ -207,6 +207,15 @@ def test_settings_that_do_not_fit(
     assert text in finding.text
 
 
+def test_all_settings_that_do_not_fit_are_named(settings: Any) -> None:
+    settings.ADDRESS, settings.ALLOWED_HOSTS, settings.HTTPS = "http://a.example", ["b.example"], True
+    found = [(each.level, each.text[:30]) for each in installation_checks._check_settings()]
+    assert found == [
+        ("problem", "the site's address is http://a"),
+        ("problem", "CAPEVAL_SERVER_HTTPS is 1, but"),
+    ]
+
+
 def test_mail_without_a_sender(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     (finding,) = installation_checks._check_mail()

@@ -29,7 +29,8 @@ QUOTA = "/api/challenges/small/phases/open/quota"
 
 
 def _join(user: Someone, headers: dict[str, str] | None = None, **choice: str) -> Any:
-    return user.program("submit").post(TEAM, choice, content_type="application/json", headers=headers or {})
+    body = {**choice, "accept_rules": True}
+    return user.program("submit").post(TEAM, body, content_type="application/json", headers=headers or {})
 
 
 def _verify(user: Someone, email: str, *, verified: bool = True) -> None:

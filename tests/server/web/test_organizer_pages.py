@@ -871,6 +871,7 @@ def test_queries_do_not_grow_with_rows(
         team = make_team(user, challenge)
         made = [Submission.objects.create(team=team, user=user, phase=phase) for _ in range(2)]
         moderation.mark(olga.user, challenge, made[0], "flagged", "r")
-    for place in ("", "submissions/", "teams/", "trail/"):
-        with django_assert_max_num_queries(19):
+    # The overview shows all obstacles to a deletion, each of which is a query.
+    for place, most in (("", 21), ("submissions/", 19), ("teams/", 19), ("trail/", 19)):
+        with django_assert_max_num_queries(most):
             olga.see(ROOT + place)

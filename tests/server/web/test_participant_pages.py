@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import uuid
@@ -410,6 +412,31 @@ def test_scores_by_replaced_references_are_set_apart(ann: Participant) -> None:
     assert page.index("Older scores") < page.index("version 1, now 2")
     row = ann.see("/small/submissions/")
     assert '<td class="number"><span class="muted">–</span></td>' in row
+
+
+def test_the_submissions_of_a_team_are_a_table(ann: Participant, bob: Participant) -> None:
+    first, second = ann.scored(stands=True, method="=1+1"), ann.submitted()
+    bob.submitted()
+    assert 'href="?phase=open&amp;format=csv"' in ann.see("/small/submissions/")
+    answer = ann.client.get("/small/submissions/?phase=open&format=csv")
+    assert answer["Content-Disposition"] == 'attachment; filename="small-open-submissions.csv"'
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["id"] for row in rows] == [str(second.pk), str(first.pk)]
+    assert [row["state"] for row in rows] == ["waiting", "scored"]
+    assert [row["on the leaderboard"] for row in rows] == ["no", "yes"]
+    assert (rows[1]["by"], rows[1]["algorithm"], rows[1]["method"]) == ("ann", "mine", "'=1+1")
+    value = Score.objects.get(
+        result__submission=first,
+        result__reference_version__reference_set__name="c2",
+        name="CIDEr-D",
+        subset="",
+    ).value
+    assert value is not None
+    assert [row["CIDEr-D (val c2)"] for row in rows] == ["", str(round(value, 3))]
+    Phase.objects.update(blind=True)
+    withheld = ann.client.get("/small/submissions/?format=csv").content.decode().splitlines()
+    assert "chosen" in withheld[0]
+    assert "CIDEr" not in withheld[0]
 
 
 # Deciding

@@ -166,6 +166,42 @@ def test_tabs_lead_to_the_phase_that_matters_now(phase: Phase) -> None:
     assert ("Leaderboard", "/small/past/") in _tabs(page("/small/rules/"))
 
 
+def test_published_results_come_first_until_a_phase_opens(phase: Phase) -> None:
+    """A validation phase stays open after the results of the test phase."""
+    stand("ann", 0.5)
+    now = timezone.now()
+    Phase.objects.filter(pk=phase.pk).update(name="test", closes=now - timedelta(days=3))
+    about: dict[str, Any] = {
+        "challenge": phase.challenge, "leaderboard": "public", "quota_per_day": 1, "quota_total": 1,
+        "closes": now + timedelta(days=300),
+    }  # fmt: skip
+    Phase.objects.create(name="validation", opens=now - timedelta(days=9), **about).splits.set(
+        phase.splits.all()
+    )
+
+    def shown() -> tuple[str, ...]:
+        """First leaderboard on the home page, first phase of the challenge, tab, and table of the best."""
+        home = page("/")
+        best = re.findall(r"The best of (\w+)", texts(home))
+        (first, *_) = re.findall(r'href="/small/(\w+)/"', home)
+        (section, *_) = re.findall(r'id="phase-(\w+)"', page("/small/"))
+        return first, section, dict(_tabs(page("/small/rules/")))["Leaderboard"], *best
+
+    assert shown()[:3] == ("validation", "validation", "/small/validation/")
+    Phase.objects.filter(name="test").update(final=now - timedelta(days=1))
+    assert shown() == ("test", "test", "/small/test/", "test")
+    assert "final test since" in texts(page("/"))
+    # So do the results of a blind phase.
+    Phase.objects.filter(name="test").update(final=None, blind=True, published=now - timedelta(days=1))
+    assert shown() == ("test", "test", "/small/test/", "test")
+    Phase.objects.filter(name="test").update(leaderboard="hidden")
+    assert shown()[:3] == ("validation", "validation", "/small/validation/")
+    Phase.objects.filter(name="test").update(leaderboard="public")
+    Phase.objects.create(name="next", opens=now - timedelta(hours=1), **about).splits.set(phase.splits.all())
+    assert shown()[:3] == ("next", "next", "/small/next/")
+    assert "Phase next test validation" in texts(page("/small/test/"))
+
+
 def test_the_best_are_on_the_first_page(phase: Phase) -> None:
     for number in range(7):
         stand(f"team {number}", number / 10)

@@ -36,7 +36,7 @@ from capeval_server.api.annotation_common import (
 from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["CampaignAnswer", "router"]
@@ -44,7 +44,7 @@ __all__ = ["CampaignAnswer", "router"]
 router = create_router()
 
 
-class Files(Schema):
+class Files(RequestBody):
     """Contents of a campaign's files: `campaign.toml`, and the files that it names.
 
     `images` contains the images in base64 by name, as items name them. The definition must have
@@ -55,7 +55,7 @@ class Files(Schema):
     images: EncodedImages = Field(default_factory=dict)
 
 
-class CampaignCopy(Schema):
+class CampaignCopy(RequestBody):
     """Name in URLs and title of a copy; the default title is "Copy of ..." with the campaign's title.
 
     With `items`, the copy has these items in place of those of the campaign. They can name its images.
@@ -135,7 +135,7 @@ class PaceAnswer(Schema):
     classes: list[ClassAnswer]
 
 
-class CampaignStateChange(Schema):
+class CampaignStateChange(RequestBody):
     """State of a campaign. Reopening a closed campaign requires a reason."""
 
     state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from django.http import HttpRequest
-from ninja import Query, Router, Schema
-from pydantic import Base64Bytes, ConfigDict, Field
+from ninja import Query, Router
+from pydantic import Base64Bytes, Field
 
 from capeval_server.annotation.campaigns.columns import ColumnMap
 from capeval_server.annotation.campaigns.item_files import ItemFiles, open_files
 from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign
 from capeval_server.api.authentication import ORGANIZE, token_of
+from capeval_server.api.schemas import RequestBody
 
 __all__ = ["PAGE_SIZE", "EncodedImages", "ItemTableUpload", "Note", "Start", "create_router", "get_campaign"]
 
@@ -24,10 +25,8 @@ Start = Annotated[int, Query(ge=0, le=10**9)]
 EncodedImages = dict[Annotated[str, Field(min_length=1, max_length=200)], Base64Bytes]
 
 
-class ItemTableUpload(Schema):
+class ItemTableUpload(RequestBody):
     """A file of items by its name and content, and its images in base64 by name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     content: str

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Schema, Status
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from capeval_server.annotation.campaigns.additions import extend_campaign
 from capeval_server.annotation.campaigns.columns import check_columns
@@ -26,7 +26,7 @@ from capeval_server.api.annotation_common import (
 )
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import ImageSize, Number, Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.core.errors import CampaignError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.http.stored_images import send_jpeg
@@ -125,13 +125,11 @@ class Images(Schema):
     images: list[CampaignImage]
 
 
-class NewKnownCaptions(Schema):
+class NewKnownCaptions(RequestBody):
     """Known captions by the key of their item; captions of the key "" match every item.
 
     Alternatively, `submissions` adds the captions that were submitted to the campaign's challenge.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     captions: dict[Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")], list[str]] = Field(
         default_factory=dict
@@ -146,14 +144,14 @@ class AddedCaptions(Schema):
     count: int
 
 
-class ContentWarning(Schema):
+class ContentWarning(RequestBody):
     """Content warning of an image. An empty text means no warning."""
 
     image: Annotated[str, Field(max_length=200)]
     warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
 
 
-class HoldChange(Schema):
+class HoldChange(RequestBody):
     """An item by its key, whether to put it on hold, and the reason for a hold."""
 
     item: Annotated[str, Field(max_length=100)]

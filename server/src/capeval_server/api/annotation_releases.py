@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Path, Query, Schema, Status
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from capeval.errors import CapevalError, FormatError
 from capeval_server.annotation.models import Campaign, Release
@@ -18,7 +18,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.core.errors import CampaignError, ConflictError
 from capeval_server.hosting.services.reported_scores import reference_set
@@ -31,15 +31,13 @@ ReleaseName = Annotated[str, Path(max_length=50, pattern="^[^/\\x00]+$")]
 ShortName = Annotated[str, Field(max_length=50)]
 
 
-class NewRelease(Schema):
+class NewRelease(RequestBody):
     """A release to freeze.
 
     `plans` defines the splits of captions, the references per image and the held-out captions; without it, a
     split "all" contains all captions of all images. `leave_out` omits items that lack answers instead of
     failing, and `without_invisible` removes invisible characters from captions.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     name: ShortName
     plans: dict[str, Any] | None = None
@@ -103,7 +101,7 @@ class ReleaseVerification(Schema):
     outdated: int
 
 
-class ReferencesToReplace(Schema):
+class ReferencesToReplace(RequestBody):
     """The reference set that gets a new version, and the split of the release with its captions.
 
     `many` uses the larger reference set of the split, such as c40.

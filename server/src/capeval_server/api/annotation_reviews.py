@@ -14,7 +14,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.api.annotation_common import PAGE_SIZE, Note, create_router, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Number, Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 
 __all__ = ["router"]
 
@@ -37,7 +37,7 @@ class Queue(Schema):
     answers: list[ReviewItem]
 
 
-class Verdict(Schema):
+class Verdict(RequestBody):
     """Decision of a reviewer."""
 
     verdict: Literal["fine", "rejected"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
 from ninja import Schema
-from pydantic import ConfigDict, Field, create_model
+from pydantic import Field, create_model
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
@@ -22,7 +22,7 @@ from capeval_server.api.annotation_campaigns import CampaignAnswer
 from capeval_server.api.annotation_common import create_router, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 
 __all__ = ["router", "with_quality_settings"]
 
@@ -49,17 +49,15 @@ def with_quality_settings(schema: type[Schema]) -> type[Schema]:
     )
 
 
-class Answers(Schema):
+class Answers(RequestBody):
     """Number of answers that each item needs."""
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS, **_describe_option("answers"))]
 
 
 @with_quality_settings
-class QualitySettingsChange(Schema):
+class QualitySettingsChange(RequestBody):
     """New values of quality settings. Omitted settings keep their values."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class QualityChange(Schema):
@@ -78,7 +76,7 @@ class QualityAnswer(Schema):
     changes: list[QualityChange]
 
 
-class RuleChange(Schema):
+class RuleChange(RequestBody):
     """Rules for captions.
 
     `rules` contains the levels that differ from the defaults, by rule, and the word lists `known_words` and
@@ -104,14 +102,14 @@ class Texts(Schema):
     consent: str
 
 
-class NewTexts(Schema):
+class NewTexts(RequestBody):
     """New instructions or consent text. Omitted texts stay unchanged."""
 
     instructions: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
     consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
 
 
-class Rate(Schema):
+class Rate(RequestBody):
     """Pay per answer with its currency, such as 0.12 and EUR."""
 
     pay_per_answer: Annotated[str, Field(max_length=20, **_describe_option("pay_per_answer"))]

@@ -25,7 +25,7 @@ from capeval_server.annotation.workers import enrollment, panels, training
 from capeval_server.api.authentication import SUBMIT
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import ImageSize, Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.core.errors import NotFoundError
 from capeval_server.http.stored_images import send_jpeg
 
@@ -91,13 +91,13 @@ class ParticipationAnswer(Schema):
     study: StudyInformation
 
 
-class ConsentAgreement(Schema):
+class ConsentAgreement(RequestBody):
     """Agreement of a worker to a version of the texts."""
 
     texts: Annotated[int, Field(ge=1, le=10**9)]
 
 
-class Warnings(Schema):
+class Warnings(RequestBody):
     """Whether the worker avoids images with a content warning."""
 
     avoid: bool
@@ -151,7 +151,7 @@ class Batch(Schema):
     end: SessionEndAnswer | None
 
 
-class Answer(Schema):
+class Answer(RequestBody):
     """An answer.
 
     `key` is an idempotency key: answers with the same key are stored once. `reasons` are the reasons for
@@ -177,7 +177,7 @@ class AnswerReceipt(Schema):
     revision: int
 
 
-class CaptionToCheck(Schema):
+class CaptionToCheck(RequestBody):
     """A caption that is being written."""
 
     caption: Typed
@@ -193,19 +193,19 @@ class CaptionCheck(Schema):
     """Result of checking an unsent caption against the rules."""
 
 
-class DraftContent(Schema):
+class DraftContent(RequestBody):
     """Unsent text of an answer, by field."""
 
     content: Annotated[dict[Name, Typed], Field(max_length=10)]
 
 
-class SkipReason(Schema):
+class SkipReason(RequestBody):
     """Reason for skipping or returning an item."""
 
     reason: Note = ""
 
 
-class ItemReport(Schema):
+class ItemReport(RequestBody):
     """Problem with an item."""
 
     reason: Literal[
@@ -225,7 +225,7 @@ class WithdrawalAnswer(WithdrawalEffectAnswer):
     end: SessionEndAnswer | None
 
 
-class PanelParameters(Schema):
+class PanelParameters(RequestBody):
     """Query parameters of a panel's link."""
 
     parameters: Annotated[dict[str, Annotated[str, Field(max_length=8000)]], Field(max_length=50)]
@@ -237,7 +237,7 @@ class WorkerToken(Schema):
     token: str
 
 
-class SessionOutcome(Schema):
+class SessionOutcome(RequestBody):
     """Reason for which a worker ends their session."""
 
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]

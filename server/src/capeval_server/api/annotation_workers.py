@@ -30,7 +30,7 @@ from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router
 from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 
 __all__ = ["router"]
 
@@ -38,7 +38,7 @@ router = create_router()
 Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 
 
-class Invites(Schema):
+class Invites(RequestBody):
     """Number of invite tokens to create."""
 
     number: Annotated[int, Field(ge=1, le=enrollment.MOST_INVITES)] = 1
@@ -111,7 +111,7 @@ class Statistics(Schema):
     workers: list[WorkerStatistics]
 
 
-class ActionReason(Schema):
+class ActionReason(RequestBody):
     """Reason for an action on a worker."""
 
     reason: Reason
@@ -127,7 +127,7 @@ class Removal(Schema):
     """Effect of a withdrawal: the numbers of answers removed and in frozen releases."""
 
 
-class Account(Schema):
+class Account(RequestBody):
     """User account of a worker with an invite link or from a panel."""
 
     user: Slug

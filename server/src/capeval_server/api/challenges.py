@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils import timezone
 from ninja import Query, Router, Status
 
@@ -18,7 +20,7 @@ from capeval_server.challenges.models import Challenge, Split
 from capeval_server.challenges.selectors.access import get_phase
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.challenges.services.links import has_key
-from capeval_server.core.errors import NotFoundError
+from capeval_server.core.errors import NotFoundError, TeamError
 from capeval_server.http.link_keys import get_keys
 from capeval_server.submissions.quotas import limits
 from capeval_server.teams.models import Team
@@ -98,6 +100,9 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
     The header `Challenge-Key` contains the key in the challenge's secret link, if it has one.
     """
     found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
+    if found.rules.strip() and not choice.accept_rules:
+        rules = f"{settings.ADDRESS}{reverse('challenge_rules', args=(slug,))}"
+        raise TeamError(f"'accept_rules' must be true to accept the rules of the challenge: {rules}")
     if choice.code is not None:
         joined = enrollment.join(user, found, choice.code)
     else:

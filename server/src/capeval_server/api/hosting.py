@@ -14,7 +14,7 @@ from ninja import Field, Query, Router, Schema, Status
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting import jobs
@@ -59,14 +59,14 @@ class OrganizedSubmissions(Schema):
     submissions: list[OrganizedSubmission]
 
 
-class Mark(Schema):
+class Mark(RequestBody):
     """A mark on a submission. The team sees the reason."""
 
     mark: Literal["", "flagged", "hidden"]
     reason: str = ""
 
 
-class RerunSelection(Schema):
+class RerunSelection(RequestBody):
     """Which submissions to score again: all or only failed ones, in one or all phases."""
 
     phase: str | None = None
@@ -79,14 +79,14 @@ class RerunCount(Schema):
     submissions: int
 
 
-class QuotaIncrease(Schema):
+class QuotaIncrease(RequestBody):
     """Submissions that a team may make in addition to a phase's quota."""
 
     per_day: int = 0
     total: int = 0
 
 
-class ShownCaptions(Schema):
+class ShownCaptions(RequestBody):
     """The splits with public captions, and the teams that they come from.
 
     `captions_by` is `agreed` for teams that agreed, or `standing` for all teams on the leaderboard.
@@ -96,7 +96,7 @@ class ShownCaptions(Schema):
     captions_by: Literal["agreed", "standing"]
 
 
-class Confirmation(Schema):
+class Confirmation(RequestBody):
     """The name of the challenge in its URL, as a confirmation."""
 
     name: str
@@ -109,7 +109,7 @@ class ExportAnswer(Schema):
     created: datetime
 
 
-class ReportedScores(Schema):
+class ReportedScores(RequestBody):
     """Scores that were reported elsewhere.
 
     `content` is the text of a file: CSV, or JSON in the format of the COCO leaderboards.

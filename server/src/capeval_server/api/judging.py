@@ -19,7 +19,7 @@ from capeval_server.annotation.workers.enrollment import MOST_INVITES, invite_to
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.challenges.selectors.access import get_organized_challenge, get_phase
 from capeval_server.core.errors import CampaignError
 from capeval_server.http.request_limits import accepts_uploads
@@ -30,7 +30,7 @@ __all__ = ["router"]
 router = Router(auth=ORGANIZE, tags=["Organizing"])
 
 
-class JudgingChoices(Schema):
+class JudgingChoices(RequestBody):
     """Choices for judging a leaderboard, as form fields.
 
     By default, all submissions on the leaderboard of the phase are judged, with the human captions of the
@@ -69,7 +69,7 @@ class JudgingAnswer(Schema):
     campaigns: list[str]
 
 
-class BundleInvites(Schema):
+class BundleInvites(RequestBody):
     """Number of links, each for all of some campaigns."""
 
     campaigns: Annotated[list[str], Field(min_length=1, max_length=20)]
@@ -92,10 +92,14 @@ def judge(
 ) -> Any:
     """Create campaigns in which people judge the submissions of a leaderboard.
 
-    `pictures` is a zip of the images, for task types that show them. Their names end in the image id.
+    `pictures` is a zip of the images, for task types that show them. Their names end in the image id. By
+    default, they are the images of the split that the challenge has. A forecast needs none.
     """
     user = token_of(request).user
     challenge = get_organized_challenge(user, slug)
+    # Ninja ignores unknown fields of forms.
+    if unknown := {*request.POST, *request.FILES} - {*JudgingChoices.model_fields, "pictures"}:
+        raise CampaignError(f"unknown field {min(unknown)!r}")
     phase = get_phase(challenge.slug, wanted.phase)
     split, _, references = wanted.references.partition("/")
     files = {}
@@ -114,7 +118,7 @@ def judge(
         seed=wanted.seed,
         options={name: getattr(wanted, name) for name in STUDY_SETTINGS},
     )
-    judged = judging.collect_captions(chosen, list(files))
+    judged = judging.collect_captions(chosen, list(files), is_forecast=wanted.preview)
     found = forecast_judging(chosen, judged, hourly=wanted.hourly, fee=0.0)
     if wanted.preview:
         return Status(200, {"forecast": found, "campaigns": []})

@@ -13,7 +13,7 @@ from ninja.files import UploadedFile
 
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Number, PictureName, Slug
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting.services import pictures
@@ -27,16 +27,18 @@ organizing = Router(auth=ORGANIZE, tags=["Organizing"])
 _PAGE_SIZE = 100
 
 
-class NewAnnouncement(Schema):
+class NewAnnouncement(RequestBody):
     """A new announcement. The text is Markdown."""
 
     title: str
     text: str
 
 
-class AnnouncementAnswer(NewAnnouncement):
+class AnnouncementAnswer(Schema):
     """An announcement."""
 
+    title: str
+    text: str
     created: datetime
 
 
@@ -46,7 +48,7 @@ class Announcements(Schema):
     announcements: list[AnnouncementAnswer]
 
 
-class NewWebhook(Schema):
+class NewWebhook(RequestBody):
     """The URL of a new webhook."""
 
     url: str

@@ -12,7 +12,7 @@ from ninja import Field, Query, Router, Schema, Status
 
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Slug, UserName
-from capeval_server.api.schemas import Problem
+from capeval_server.api.schemas import Problem, RequestBody
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import get_organized_challenge
 from capeval_server.hosting.services import moderation, participants
@@ -52,7 +52,7 @@ class Participants(Schema):
     blocked: list[BlockedUser]
 
 
-class Reason(Schema):
+class Reason(RequestBody):
     """The reason for blocking a user, which the user sees."""
 
     reason: str

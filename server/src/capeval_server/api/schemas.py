@@ -58,6 +58,7 @@ __all__ = [
     "QuotaAnswer",
     "ReferenceSetAnswer",
     "ReportedAnswer",
+    "RequestBody",
     "ResultAnswer",
     "ScoreAnswer",
     "ScoringAnswer",
@@ -71,6 +72,12 @@ __all__ = [
     "WaitAnswer",
     "WorkerAnswer",
 ]
+
+
+class RequestBody(Schema):
+    """Content of a request. Unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Problem(Schema):
@@ -233,11 +240,15 @@ class ChallengeList(Schema):
     challenges: list[ChallengeName]
 
 
-class TeamChoice(Schema):
-    """How to join: by the name of a new team, by a team's code, or alone with neither."""
+class TeamChoice(RequestBody):
+    """How to join: by the name of a new team, by a team's code, or alone with neither.
+
+    `accept_rules` must be true if the challenge has rules.
+    """
 
     name: str | None = None
     code: str | None = None
+    accept_rules: bool = False
 
 
 class TeamAnswer(Schema):
@@ -256,19 +267,19 @@ class TeamAnswer(Schema):
     shows_captions: bool
 
 
-class Invitation(Schema):
+class Invitation(RequestBody):
     """Validity of a new invitation code, in days."""
 
     days: int = 7
 
 
-class Agreement(Schema):
+class Agreement(RequestBody):
     """Whether the captions of a team's leaderboard submissions are public."""
 
     shows_captions: bool
 
 
-class Owner(Schema):
+class Owner(RequestBody):
     """The new owner of a team, by user name."""
 
     name: str
@@ -405,7 +416,7 @@ class ComparisonAnswer(Schema):
     scores: list[ComparedScore]
 
 
-class Standing(Schema):
+class Standing(RequestBody):
     """Whether a submission is on the leaderboard; null to drop all choices of the team in the phase."""
 
     stands: bool | None
@@ -485,8 +496,8 @@ class LeaderboardAnswer(Schema):
     """A leaderboard, or one page of it.
 
     `current` is whether `version` is the current reference version. `reported` contains scores that were
-    reported elsewhere, separate from the rows and only on the first page. `final` is the time at which the
-    results became final, or null.
+    reported elsewhere, separate from the rows and only on the first page. `agreement` is the same on all
+    pages. `final` is the time at which the results became final, or null.
     """
 
     model_config = ConfigDict(validate_by_name=True)

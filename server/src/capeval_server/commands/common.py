@@ -24,21 +24,40 @@ def set_up(*, database: bool = True) -> None:
         database: Whether the command needs the tables of this version of the server.
 
     Raises:
-        OptionError: A setting is invalid, or the database can't be used.
+        OptionError: Settings are invalid, all of which the message names, or the database can't be used.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.config.settings")
     import django
     from django.apps import apps
-    from django.core.exceptions import ImproperlyConfigured
 
-    try:
-        # Repeated, it would configure logging for the current standard error, which can be closed later.
-        if not apps.ready:
-            django.setup()
-    except ImproperlyConfigured as error:
-        raise OptionError(str(error)) from None
+    if problems := _find_invalid_settings():
+        raise OptionError("; ".join(problems))
+    # Repeated, it would configure logging for the current standard error, which can be closed later.
+    if not apps.ready:
+        django.setup()
     if database:
         check_database()
+
+
+def _find_invalid_settings() -> list[str]:
+    """Load the settings, and return the problems of all invalid variables."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    problems: list[str] = []
+    removed: dict[str, str] = {}
+    while not settings.configured:
+        try:
+            settings.INSTALLED_APPS  # noqa: B018
+        except ImproperlyConfigured as error:
+            problems.append(str(error))
+            # Without the variable, loading continues. Only the data folder has no harmless default.
+            name = problems[-1].partition(" ")[0]
+            if name not in os.environ or name == "CAPEVAL_SERVER_DATA":
+                break
+            removed[name] = os.environ.pop(name)
+    os.environ.update(removed)
+    return problems
 
 
 def check_database(*, must_answer: bool = True, upgradable: bool = False) -> None:

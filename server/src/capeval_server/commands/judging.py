@@ -42,7 +42,10 @@ def leaderboard(
     ] = None,
     pictures: Annotated[
         Path | None,
-        Option(help="Folder or zip of the images. File names end in the image id, such as 42.jpg."),
+        Option(
+            help="Folder or zip of the images. File names end in the image id, such as 42.jpg.",
+            show_default="the challenge's images",
+        ),
     ] = None,
     hourly: Annotated[float, Option(help="Pay per hour, for the forecast.")] = 12.0,
     workers: Annotated[int, Option(min=0, help="Number of links to create, each for all campaigns.")] = 0,
@@ -92,7 +95,7 @@ def leaderboard(
         options=dict(map(parse_setting, setting or ())),
     )
     files = _list_pictures(pictures, settings.UNPACKED_BYTES) if pictures else {}
-    judged = judging.collect_captions(wanted, list(files))
+    judged = judging.collect_captions(wanted, list(files), is_forecast=forecast)
     for each in forecast_judging(wanted, judged, hourly=hourly, fee=0.0):
         smallest = f"{100 * each.difference:.2g} points" if each.is_share else f"{each.difference:.2g}"
         if each.is_share and each.difference > 1:
@@ -106,7 +109,7 @@ def leaderboard(
             print(f"{each.kind}: {each.no_checks}")
     if forecast:
         return
-    read = {each: files[each]() for each in judged.pictures.values()}
+    read = {name: files[name]() for name in judged.pictures.values() if name in files}
     made = judging.create_judging(None, wanted, read)
     for campaign in made:
         print(f"{campaign.slug}: created as a draft; items: {campaign.items.filter(is_check=False).count()}")

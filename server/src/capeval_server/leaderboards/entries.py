@@ -143,10 +143,10 @@ class Leaderboard:
         rows: All rows, or the rows of the page.
         reported: Externally reported scores. They are not rows, and are on the first page only.
         reported_undeclared: Number of reported rows that are hidden because they do not declare the fields
-            that the leaderboard is filtered by.
+            that the leaderboard is filtered by, on the first page only.
         mean_rank_scores: Scores of the column `Mean rank`; empty without the column.
-        agreement: Correlation of each metric with the human judgments over at least five judged systems, on
-            the first page only.
+        agreement: Correlation of each metric with the human judgments over at least five judged systems, the
+            same on all pages.
         final: Time at which the results became final.
     """
 

@@ -74,7 +74,8 @@ def leaderboard(
             p_value, full=full or question.is_sorted_by_judgment or question.reference_set.public
         )
         standings.append(SubmissionStanding(place, rank, shown_p, method, differs))
-    reported, undeclared = ([], 0) if start else reported_entries(question, scores, mean_ranks)
+    reported, undeclared = reported_entries(question, scores, mean_ranks)
+    judged = _list_judged(question, source, placed, full=full)
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],
@@ -84,11 +85,11 @@ def leaderboard(
         page=page,
         pages=max(1, math.ceil(len(placed) / PAGE)),
         rescoring=source.rescoring(),
-        reported=reported,
-        reported_undeclared=undeclared,
+        reported=[] if start else reported,
+        reported_undeclared=0 if start else undeclared,
         mean_rank_scores=[] if mean_ranks is None else [score.name for score in mean_ranks.scores],
         agreement=[
-            *measure_agreement(question, [] if start else _list_judged(question, source, placed, full=full)),
+            *measure_agreement(question, judged),
             *measure_reported_agreement(question, reported),
         ],
         final=source.final,

@@ -85,22 +85,21 @@ def _check_settings() -> Iterator[InstallationCheckResult]:
     address = urlsplit(settings.ADDRESS)
     host = address.hostname or ""
     local = host in ("localhost", "127.0.0.1", "::1")
-    about = "settings"
+    about, found = "settings", []
     if not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
         text = f"the site's address is {settings.ADDRESS}, but CAPEVAL_SERVER_HOSTS does not contain {host!r}"
-        yield InstallationCheckResult("problem", about, text)
-    elif settings.HTTPS and address.scheme != "https":
+        found.append(InstallationCheckResult("problem", about, text))
+    if settings.HTTPS and address.scheme != "https":
         text = f"CAPEVAL_SERVER_HTTPS is 1, but the site's address is {settings.ADDRESS}"
-        yield InstallationCheckResult("problem", about, text)
-    elif not settings.HTTPS and not local:
+        found.append(InstallationCheckResult("problem", about, text))
+    if not settings.HTTPS and not local:
         text = f"{settings.ADDRESS} is served without HTTPS: passwords can be intercepted"
-        yield InstallationCheckResult("warning", about, text)
-    elif "*" in settings.ALLOWED_HOSTS:
-        yield InstallationCheckResult(
-            "warning", about, "CAPEVAL_SERVER_HOSTS contains '*': the server accepts any host name"
-        )
-    else:
-        yield InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
+        found.append(InstallationCheckResult("warning", about, text))
+    if "*" in settings.ALLOWED_HOSTS:
+        text = "CAPEVAL_SERVER_HOSTS contains '*': the server accepts any host name"
+        found.append(InstallationCheckResult("warning", about, text))
+    ok = InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
+    yield from found or [ok]
 
 
 def _check_pages() -> Iterator[InstallationCheckResult]:

@@ -65,15 +65,28 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
 
 
 def nearest(phases: Iterable[Phase], now: datetime) -> list[Phase]:
-    """Sort phases by relevance: open, then upcoming, then closed.
+    """Sort phases by relevance: with published results, then open, then upcoming, then closed.
 
-    Open and upcoming phases are sorted by closing time, closed ones with the latest first.
+    Results are published if they are final, or those of a blind phase. The newest ones come first, but after
+    phases that opened since then. Open and upcoming phases are sorted by closing time, closed ones with the
+    latest first.
     """
+    phases = list(phases)
+    results = {
+        phase.pk: published
+        for phase in phases
+        if (published := phase.final or phase.published) and phase.shows_leaderboard(now)
+    }
+    newest = max(results.values(), default=now)
 
     def order(phase: Phase) -> tuple[int, float, int]:
-        state = phase.get_state(now)
-        closes = phase.closes.timestamp()
-        return ("open", "upcoming", "closed").index(state), -closes if state == "closed" else closes, phase.pk
+        state, closes = phase.get_state(now), phase.closes.timestamp()
+        if phase.pk in results:
+            return 1, -results[phase.pk].timestamp(), phase.pk
+        if state == "open" and phase.opens > newest:
+            return 0, closes, phase.pk
+        place = ("open", "upcoming", "closed").index(state) + 2
+        return place, -closes if state == "closed" else closes, phase.pk
 
     return sorted(phases, key=order)
 

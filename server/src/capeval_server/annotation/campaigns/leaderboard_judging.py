@@ -32,6 +32,7 @@ from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_consent, template_text
 from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
 from capeval_server.challenges.models import Phase, ReferenceSet
+from capeval_server.challenges.services.image_archives import list_archived_images, read_archived_images
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import CampaignError
 from capeval_server.submissions.models import Submission, SubmissionFile
@@ -171,7 +172,9 @@ def normalize_caption(text: str) -> str:
     return " ".join(text.split()).lower().rstrip(" .")
 
 
-def collect_captions(wanted: JudgingRequest, pictures: Sequence[str] = ()) -> JudgedCaptions:
+def collect_captions(
+    wanted: JudgingRequest, pictures: Sequence[str] = (), *, is_forecast: bool = False
+) -> JudgedCaptions:
     """Return the captions of the chosen submissions, of people, and of other images.
 
     The row Human is the human baseline of the references or, without one, their first caption. The images
@@ -180,10 +183,13 @@ def collect_captions(wanted: JudgingRequest, pictures: Sequence[str] = ()) -> Ju
     Args:
         wanted: The choices.
         pictures: The names of the image files: those in the split's image list, or names that end in the id
-            of the image, such as `42.png` or `COCO_val2014_000000000042.jpg`.
+            of the image, such as `42.png` or `COCO_val2014_000000000042.jpg`. By default, the files that the
+            challenge has of the split's images.
+        is_forecast: Whether task types that show images may be without any.
 
     Raises:
         CampaignError: A submission is not on the leaderboard, or there are too few images.
+        OSError: The challenge's files can't be read.
     """
     systems, references = _load_systems(wanted), _load_references(wanted.references)
     baseline = wanted.references.baselines.first()
@@ -192,9 +198,13 @@ def collect_captions(wanted: JudgingRequest, pictures: Sequence[str] = ()) -> Ju
         human = {image: captions[0] for image, captions in references.items()}
         references = {image: captions[1:] for image, captions in references.items()}
     systems = {HUMAN: human, **systems}
-    named = _match_pictures(wanted.references, pictures)
     showing = [task.name for task in wanted.tasks if task.needs_image]
     shows_images = bool(showing)
+    if shows_images and not pictures:
+        pictures = list_archived_images(wanted.references.split)
+    named = _match_pictures(wanted.references, pictures)
+    if is_forecast and not pictures:
+        named = dict.fromkeys(references, "")
     if shows_images and not named:
         got = "none" if not pictures else format_names(pictures)
         raise CampaignError(
@@ -259,14 +269,16 @@ def _load_references(references: ReferenceSet) -> dict[ImageId, list[str]]:
 
 def _match_pictures(references: ReferenceSet, pictures: Sequence[str]) -> dict[ImageId, str]:
     """Return the picture of each image, by the image list or by the number at the end of its name."""
-    by_name = {info.file_name: info.id for info in get_images(references.split) if info.file_name}
+    infos = [info for info in get_images(references.split) if info.file_name]
+    by_name = {PurePosixPath(info.file_name).name: info.id for info in infos}
     by_id = {str(image): image for image in references.image_ids}
     found: dict[ImageId, str] = {}
     for name in pictures:
-        stem = PurePosixPath(name).stem
+        path = PurePosixPath(name)
+        stem = path.stem
         number = _NUMBER.search(stem)
         keys = (stem, str(int(number[1]))) if number else (stem,)
-        image = by_name.get(name) or next((by_id[key] for key in keys if key in by_id), None)
+        image = by_name.get(path.name) or next((by_id[key] for key in keys if key in by_id), None)
         if image is not None:
             found.setdefault(image, name)
     return found
@@ -296,15 +308,19 @@ def create_judging(
     Args:
         user: An organizer of the challenge; None for the command line.
         wanted: The choices.
-        pictures: The images by name, if a task type shows images.
+        pictures: The images by name, if a task type shows images; by default, those of the challenge.
 
     Raises:
         CampaignError: The choices are invalid, or the name of a campaign is taken.
         NotFoundError: The user does not organize the challenge.
-        OSError: An image can't be stored.
+        OSError: An image can't be read or stored.
     """
     judged = collect_captions(wanted, list(pictures or {}))
-    shown = {name: (pictures or {})[name] for name in judged.pictures.values()}
+    names = judged.pictures.values()
+    if pictures or not names:
+        shown = {name: (pictures or {})[name] for name in names}
+    else:
+        shown = read_archived_images(wanted.references.split, names)
     systems = {
         one.entrant: str(one.pk) for one in list_judgeable(wanted.phase) if one.pk in wanted.submissions
     }

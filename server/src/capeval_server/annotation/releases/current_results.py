@@ -172,7 +172,8 @@ def _compute(campaign: Campaign) -> _Computed:
 
 
 def _describe_stopping(campaign: Campaign) -> str:
-    ended = {"items_decided": find_ended_items(campaign).decided}
+    over = find_ended_items(campaign)
+    ended = {"items_decided": over.decided, "pairs_confident": over.pairs}
     return describe_stopping({**get_options(campaign).model_dump(), "ended": ended})
 
 

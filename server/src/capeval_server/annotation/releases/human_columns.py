@@ -216,15 +216,16 @@ def describe_stopping(manifest: Mapping[str, Any]) -> str:
     Args:
         manifest: The settings of a campaign, or the manifest of a release; older manifests have less data.
     """
+    # Older manifests do not have the numbers of items and pairs that ended early.
+    ended = manifest.get("ended", {})
     confidence = manifest.get("confidence")
-    if confidence:
+    if confidence and ended.get("pairs_confident", 1):
         return (
             f"A pair ended once its winner had a probability of {confidence:.4g}, after at least"
             f" {manifest['confidence_votes']} votes. Some winners may differ from the winners by all answers,"
             " and shares of answers are biased."
         )
-    # Older manifests do not have the number of items that ended early.
-    if manifest.get("curtail") and manifest.get("ended", {}).get("items_decided", 1):
+    if manifest.get("curtail") and ended.get("items_decided", 1):
         return (
             "An item ended when further answers could not change its winner. Winners are the same as with all"
             " answers, but shares of answers are biased."

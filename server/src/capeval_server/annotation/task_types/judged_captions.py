@@ -46,7 +46,8 @@ class JudgedCaptions:
     Attributes:
         systems: The caption of each image by each system, with the rows Human and Random.
         references: Human captions of each image that are not in the row Human.
-        pictures: The name of each image's file; empty if no task type shows images.
+        pictures: The name of each image's file, empty in a forecast without files; none if no task type
+            shows images.
         seed: Seed of random draws.
     """
 

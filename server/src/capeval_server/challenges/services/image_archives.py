@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import lzma
 import stat
 import uuid
 import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -20,7 +23,14 @@ from capeval_server.challenges.models import ImageArchive, Split
 from capeval_server.challenges.services.locks import upsert
 from capeval_server.core.errors import ChallengeError
 
-__all__ = ["MOST_BYTES", "check_image_archive", "delete_image_archive", "store_image_archive"]
+__all__ = [
+    "MOST_BYTES",
+    "check_image_archive",
+    "delete_image_archive",
+    "list_archived_images",
+    "read_archived_images",
+    "store_image_archive",
+]
 
 # An import holds the zip in memory. Larger data are downloaded through the split's links.
 MOST_BYTES = 512 * 2**20
@@ -135,3 +145,37 @@ def delete_image_archive(split: Split) -> None:
     for archive in ImageArchive.objects.filter(split=split):
         transaction.on_commit(partial(default_storage.delete, str(archive.file)))
         archive.delete()
+
+
+def list_archived_images(split: Split) -> list[str]:
+    """Return the names of a split's stored image files, without folders; none without a zip.
+
+    Raises:
+        OSError: The zip can't be read.
+    """
+    stored = ImageArchive.objects.filter(split=split).first()
+    if stored is None:
+        return []
+    with _open_archive(stored) as (_, members):
+        return list(members)
+
+
+def read_archived_images(split: Split, names: Iterable[str]) -> dict[str, bytes]:
+    """Return the content of some of a split's stored image files by name.
+
+    Raises:
+        OSError: The zip can't be read.
+    """
+    with _open_archive(ImageArchive.objects.get(split=split)) as (archive, members):
+        return {name: archive.read(members[name]) for name in names}
+
+
+@contextmanager
+def _open_archive(stored: ImageArchive) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
+    """Open a stored zip, with its files by name."""
+    try:
+        with stored.file.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            yield archive, {PurePosixPath(member.filename).name: member for member in members}
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError) as error:
+        raise OSError(f"the zip of the images can't be read ({error})") from error

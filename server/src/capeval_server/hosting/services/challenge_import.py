@@ -54,6 +54,7 @@ from capeval_server.submissions.services.upload_files import check_results
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
+    "CHANGEABLE_WHEN_FINAL",
     "Read",
     "SplitFiles",
     "change_challenge",
@@ -66,6 +67,9 @@ __all__ = [
 ]
 
 Read = Callable[[str], tuple[str, bytes]]
+
+CHANGEABLE_WHEN_FINAL = frozenset({"leaderboard", "main", "captions", "captions_by"})
+"""Settings of a phase that can change once its results are final: they select what is shown, and to whom."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,8 +447,15 @@ def _check_subsets(
 
 def _check_final(challenge: Challenge, wanted: definition.PhaseDefinition) -> None:
     final = challenge.phases.filter(name=wanted.name, final__isnull=False).first()
-    if final is not None and (final.opens, final.closes) != (wanted.opens, wanted.closes):
-        raise ChallengeError(f"the times of phase {wanted.name!r} can't change: its results are final")
+    if final is None:
+        return
+    fixed = wanted.model_dump(exclude={"name", "splits", *CHANGEABLE_WHEN_FINAL})
+    changed = [name for name, value in fixed.items() if getattr(final, name) != value]
+    changed += ["splits"] if set(final.splits.values_list("name", flat=True)) != set(wanted.splits) else []
+    if changed:
+        raise ChallengeError(
+            f"{' and '.join(changed)} of phase {wanted.name!r} can't change: its results are final"
+        )
 
 
 def _import_split(
@@ -475,6 +486,12 @@ def _import_split(
         if changed and Submission.objects.filter(phase__splits=old).exists():
             raise ChallengeError(
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
+            )
+        final = old.phases.filter(final__isnull=False).order_by("name").first()
+        if final is not None and old.sort_by != wanted.sort_by:
+            raise ChallengeError(
+                f"sort_by of split {wanted.name!r} can't change: the results of phase {final.name!r} are"
+                " final"
             )
         if changed:
             # Created again below, and scored with the new settings.

@@ -19,11 +19,11 @@ from capeval_server.jobs import leases
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission, SubmissionFile
 from capeval_server.submissions.services.lifecycle import SCORING
 
-__all__ = ["delete_challenge", "find_obstacle", "list_unclosed_campaigns"]
+__all__ = ["delete_challenge", "find_obstacles", "list_unclosed_campaigns"]
 
 
-def find_obstacle(challenge: Challenge, export: Export | None) -> str:
-    """Return the reason why organizers can't delete a challenge now, or "".
+def find_obstacles(challenge: Challenge, export: Export | None) -> list[str]:
+    """Return the reasons why organizers can't delete a challenge now.
 
     They must have downloaded an export, and nothing may have changed since it was requested.
 
@@ -31,14 +31,23 @@ def find_obstacle(challenge: Challenge, export: Export | None) -> str:
         challenge: The challenge.
         export: Its export, if there is one.
     """
+    # In the order in which they are resolved: an export is prepared last.
+    unfinished = _filter_submissions(challenge).filter(state__in=UNFINISHED).exists()
+    found = [
+        list_unclosed_campaigns(challenge),
+        "submissions are not scored yet: wait for their scores" if unfinished else "",
+        _find_export_obstacle(challenge, export),
+    ]
+    return [obstacle for obstacle in found if obstacle]
+
+
+def _find_export_obstacle(challenge: Challenge, export: Export | None) -> str:
     if export is None or export.state != Export.State.READY:
         return "there is no export: prepare one and download it"
-    if obstacle := list_unclosed_campaigns(challenge):
-        return obstacle
+    if _has_changed(challenge, export.created):
+        return "the challenge changed after the export was prepared: prepare and download another one"
     if not Action.objects.filter(challenge=challenge, time__gt=export.created, what=DOWNLOADED).exists():
         return "nobody has downloaded the export"
-    if _has_changed(challenge, export.created) or _has_unfinished(challenge):
-        return "the challenge changed after the export was prepared: prepare and download another one"
     return ""
 
 
@@ -48,10 +57,6 @@ def list_unclosed_campaigns(challenge: Challenge) -> str:
     campaigns = challenge.campaigns.exclude(state__in=(states.DRAFT, states.CLOSED)).order_by("slug")
     names = ", ".join(campaigns.values_list("slug", flat=True))
     return f"close these campaigns first: {names}" if names else ""
-
-
-def _has_unfinished(challenge: Challenge) -> bool:
-    return _filter_submissions(challenge).filter(state__in=UNFINISHED).exists()
 
 
 def _has_changed(challenge: Challenge, since: datetime) -> bool:
@@ -78,18 +83,18 @@ def delete_challenge(
         exported: The time when the caller began to write an export; None if organizers downloaded one.
 
     Raises:
-        ConflictError: The name is wrong, there is no current export, or a campaign is not closed.
+        ConflictError: The name is wrong, or the challenge can't be deleted; the message lists all reasons.
     """
     if name != challenge.slug:
         raise ConflictError(f"to confirm, enter the name of the challenge, {challenge.slug!r} (got {name!r})")
     with lock_challenge(challenge) as now:
         if exported is None:
-            obstacle = find_obstacle(now, Export.objects.filter(challenge=now).first())
+            obstacles = find_obstacles(now, Export.objects.filter(challenge=now).first())
         else:
-            obstacle = list_unclosed_campaigns(now)
-            obstacle = obstacle or ("it changed during the export" if _has_changed(now, exported) else "")
-        if obstacle:
-            raise ConflictError(f"the challenge can't be deleted: {obstacle}")
+            changed = "it changed during the export" if _has_changed(now, exported) else ""
+            obstacles = [obstacle for obstacle in (list_unclosed_campaigns(now), changed) if obstacle]
+        if obstacles:
+            raise ConflictError(f"the challenge can't be deleted: {'; '.join(obstacles)}")
         _detach_campaigns(now)
         for file in _list_stored(now):
             transaction.on_commit(partial(default_storage.delete, file))

@@ -24,7 +24,12 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Spl
 from capeval_server.challenges.services.links import create_link, renew_link
 from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
-from capeval_server.hosting.services.challenge_import import check_images, get_reference_set, publish
+from capeval_server.hosting.services.challenge_import import (
+    CHANGEABLE_WHEN_FINAL,
+    check_images,
+    get_reference_set,
+    publish,
+)
 from capeval_server.hosting.services.description import (
     CHALLENGE_DEFAULTS,
     PHASE_DEFAULTS,
@@ -195,7 +200,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         changed = [field for field in new if old.get(field) != new[field]]
         if changed:
             final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
-            if final and set(changed) - {"leaderboard", "main", "captions", "captions_by"}:
+            if final and set(changed) - CHANGEABLE_WHEN_FINAL:
                 text = "the results are final: only leaderboard settings and public captions can change"
                 raise FieldsError([("", text)])
             _save_phase(now, new, changed)

@@ -102,8 +102,8 @@ def _preview(
         data = drafts.read_draft(get_user(request), challenge, _PICTURES_KIND, given["kept"])
         pictures = unzip_images(data, limit=settings.UNPACKED_BYTES)
     wanted = _build_request(challenge, choices)
-    judged = judging.collect_captions(wanted, list(pictures))
-    shown = {name: pictures[name] for name in judged.pictures.values()}
+    judged = judging.collect_captions(wanted, list(pictures), is_forecast=True)
+    shown = {name: pictures[name] for name in judged.pictures.values() if name in pictures}
     data = zipped({_CHOICES: json.dumps(choices).encode(), **shown})
     sha256 = drafts.keep_draft(get_user(request), challenge, _DRAFT_KIND, data)
     found = forecast_judging(wanted, judged, hourly=given["hourly"], fee=given["fee"] / 100)
@@ -117,6 +117,7 @@ def _preview(
         "hours": sum(each.hours for each in found),
         "cost": sum(each.cost for each in found),
         "is_share": any(each.is_share for each in found),
+        "lacks_pictures": "" in judged.pictures.values(),
         "lacking": name_missing(wanted.options),
     }
     return show(request, challenge, "judge_forecast", tab="campaigns", **context)

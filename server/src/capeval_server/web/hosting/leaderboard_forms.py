@@ -136,8 +136,8 @@ class JudgingForm(forms.Form):
     pictures = forms.FileField(
         label="Zip of the images",
         required=False,
-        help_text="Required unless all chosen task types are without images. File names end in the image id,"
-        " such as 42.jpg.",
+        help_text="By default, the images that the challenge has. File names end in the image id, such as"
+        " 42.jpg. A forecast needs none.",
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
@@ -193,14 +193,9 @@ class JudgingForm(forms.Form):
         return self.is_bound and bool(self.data.get("kept"))
 
     def clean(self) -> dict[str, Any]:
-        """Require pictures if they are shown, and names of campaigns that are not taken."""
+        """Require names of campaigns that are not taken."""
         given = super().clean() or self.cleaned_data
-        kinds = given.get("kinds", [])
-        shown = [kind for kind in kinds if task_named(kind).needs_image]
-        has_pictures = given.get("pictures") or given.get("kept")
-        if shown and not has_pictures and "pictures" not in self.errors:
-            self.add_error("pictures", f"Required by the task types {', '.join(shown)}, which show images.")
-        if "name" in given and (taken := find_taken_names(given["name"], kinds)):
+        if "name" in given and (taken := find_taken_names(given["name"], given.get("kinds", []))):
             self.add_error("name", f"Choose a different name: there is already a campaign {taken[0]}.")
         return given
 

@@ -16,7 +16,7 @@ from capeval_server.hosting.jobs import open_export, request_export
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
 from capeval_server.hosting.services import moderation
-from capeval_server.hosting.services.deletion import delete_challenge, find_obstacle
+from capeval_server.hosting.services.deletion import delete_challenge, find_obstacles
 from capeval_server.http.range_requests import is_continuation, send_range
 from capeval_server.submissions.models import UNFINISHED
 from capeval_server.web.hosting.common import (
@@ -57,7 +57,7 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         unscored=unscored_subsets(challenge),
         least=LEAST_IMAGES,
         export=export,
-        obstacle=find_obstacle(challenge, export),
+        obstacles=find_obstacles(challenge, export),
     )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,7 +20,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.formats.result_files import ALGORITHM
-from capeval_server.challenges.models import Challenge, Phase
+from capeval.toolkit import escape_row
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.challenges.selectors.access import is_organizer
 from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs.leases import database_time
@@ -48,7 +53,7 @@ _ANNOUNCE_SECONDS = 10
 @login_required
 @never_cache
 def submissions(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the submissions of the user's team to a phase."""
+    """List the submissions of the user's team to a phase, with `format=csv` all of them as CSV."""
     challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     team = member(request, challenge)
     if isinstance(team, HttpResponse):
@@ -57,15 +62,32 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     last = team.submissions.order_by("-created").select_related("phase").first()
     phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
+    if phase is not None and request.GET.get("format") == "csv":
+        answer = HttpResponse(_render_csv(request, team, phase), content_type="text/csv; charset=utf-8")
+        name = f"{slug}-{phase.name}-submissions.csv"
+        answer["Content-Disposition"] = f'attachment; filename="{name}"'
+        return answer
     context: dict[str, Any] = {"challenge": challenge, "team": team, "phases": phases, "phase": phase}
     if phase is not None:
         context |= _list_page(request, team, phase)
     return render(request, f"{TEMPLATES}/submissions.html", context)
 
 
+def _filter_submissions(team: Team, phase: Phase) -> QuerySet[Submission]:
+    return team.submissions.filter(phase=phase).select_related("user").order_by("-created", "pk")
+
+
 def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
-    found = team.submissions.filter(phase=phase).select_related("user").order_by("-created", "pk")
-    page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(_filter_submissions(team, phase), _PER_PAGE).get_page(request.GET.get("page"))
+    columns, rows, withheld = _list_scores(request, phase, page.object_list)
+    return {"page": page, "columns": columns, "rows": rows, "withheld": withheld}
+
+
+def _list_scores(
+    request: HttpRequest, phase: Phase, listed: Iterable[Submission]
+) -> tuple[Sequence[tuple[Split, ReferenceSet]], list[dict[str, Any]], bool]:
+    """Return the columns of scores, the rows of submissions, and whether scores are withheld."""
+    listed = list(listed)
     splits = list(phase.splits.defer("image_ids").prefetch_related("reference_sets").order_by("name"))
     columns = [
         (split, references)
@@ -74,15 +96,37 @@ def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]
     ]
     withheld = phase.withholds_scores and not is_organizer(request.user, phase.challenge)
     columns = [] if withheld else columns
-    headline = {} if withheld else scores.headline(page.object_list, splits)
+    headline = {} if withheld else scores.headline(listed, splits)
     rows = [
         {
             "submission": submission,
             "scores": [headline.get(submission.pk, {}).get(references.pk) for _, references in columns],
         }
-        for submission in page.object_list
+        for submission in listed
     ]
-    return {"page": page, "columns": columns, "rows": rows, "withheld": withheld}
+    return columns, rows, withheld
+
+
+def _render_csv(request: HttpRequest, team: Team, phase: Phase) -> str:
+    columns, rows, withheld = _list_scores(request, phase, _filter_submissions(team, phase))
+    declared = [field.name for field in phase.challenge.declared_fields]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    names = [f"{split.sort_by} ({split.name} {references.name})" for split, references in columns]
+    place = "chosen" if withheld else "on the leaderboard"
+    writer.writerow(
+        escape_row(["id", "submitted", "by", "state", "mark", place, "algorithm", *declared, *names])
+    )
+    for row in rows:
+        found: Submission = row["submission"]
+        chosen = found.choice == Submission.Choice.CHOSEN
+        is_placed = chosen if withheld else found.stands and found.mark != Submission.Mark.HIDDEN
+        texts = [str(found.pk), found.created.isoformat(), found.user.get_username() if found.user else ""]
+        texts += [found.state, found.mark, "yes" if is_placed else "no", found.algorithm]
+        texts += [str(found.declared.get(name, "")) for name in declared]
+        texts += ["" if score is None else repr(score) for score in row["scores"]]
+        writer.writerow(escape_row(texts))
+    return out.getvalue()
 
 
 @require_safe

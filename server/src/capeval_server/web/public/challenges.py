@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.models import Challenge, Split
 from capeval_server.challenges.selectors.access import is_organizer, may_create_challenges
 from capeval_server.challenges.selectors.public_data import name_image_archive
 from capeval_server.challenges.services.image_lists import get_images
@@ -40,28 +40,35 @@ def home(request: HttpRequest) -> HttpResponse:
         .prefetch_related("phases")
         .annotate(submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn")))
     )
-    challenges = [
-        {
-            "challenge": challenge,
-            "state": challenge.get_state(now),
-            "about": excerpt(challenge.description),
-            "phases": _group_phases(challenge, now),
-            "best": _list_best(challenge, now),
-        }
-        for challenge in found.order_by("title")
-    ]
+    challenges = [_describe(challenge, now) for challenge in found.order_by("title")]
     # Archived challenges come last.
     challenges.sort(key=lambda item: item["state"] == "archived")
     context = {"challenges": challenges, "makes": may_create_challenges(request.user)}
     return render(request, "web/public/home.html", context)
 
 
-def _group_phases(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
-    """Return the phases by state, each with whether its leaderboard is public."""
-    found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
-    for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
-        found[phase.get_state(now)].append((phase, phase.shows_leaderboard(now)))
-    return found
+def _describe(challenge: Challenge, now: datetime) -> dict[str, Any]:
+    phases = _list_phases(challenge, now)
+    return {
+        "challenge": challenge,
+        "state": challenge.get_state(now),
+        "about": excerpt(challenge.description),
+        "phases": phases,
+        "open": next((each["phase"] for each in phases if each["state"] == "open"), None),
+        "best": _list_best(challenge, now),
+    }
+
+
+def _list_phases(challenge: Challenge, now: datetime, *, organizer: bool = False) -> list[dict[str, Any]]:
+    """Return the phases with their states, and whether their leaderboards are linked."""
+    return [
+        {
+            "phase": phase,
+            "state": (state := phase.get_state(now)),
+            "shown": state != "upcoming" and (organizer or phase.shows_leaderboard(now)),
+        }
+        for phase in nearest(challenge.phases.all(), now)
+    ]
 
 
 def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
@@ -91,8 +98,8 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the description and the phases of a challenge."""
     found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
     now = timezone.now()
-    phases = nearest(found.phases.all(), now)
     organizer = is_organizer(request.user, found)
+    phases = _list_phases(found, now, organizer=organizer)
     context = {
         "challenge": found,
         "state": found.get_state(now),
@@ -101,15 +108,8 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
         "team": request.user.is_authenticated and team_of(request.user, found),
         "description": to_html(found.description, about.pictures_of(found)),
         "announcement": found.announcements.order_by("-created", "-pk").first(),
-        "phases": [
-            {
-                "phase": phase,
-                "state": phase.get_state(now),
-                "shown": organizer or phase.shows_leaderboard(now),
-            }
-            for phase in phases
-        ],
-        "open": any(phase.get_state(now) == "open" for phase in phases),
+        "phases": phases,
+        "open": any(each["state"] == "open" for each in phases),
     }
     return render(request, "web/public/challenge.html", context)
 

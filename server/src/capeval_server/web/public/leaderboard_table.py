@@ -121,7 +121,7 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "test": _describe_tests(board),
         "reported": [_build_reported_row(entry, board) for entry in board.reported],
         "reported_names": _list_reported_names(board),
-        "agreement": _build_agreement(board),
+        "agreement": _build_agreement(board) if board.page in (None, 1) else [],
         # The query string for scores by the current references.
         "newer": urlencode(
             {
