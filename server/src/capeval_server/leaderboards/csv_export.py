@@ -54,8 +54,8 @@ def to_csv(board: Leaderboard) -> str:
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
         numbers = _list_numbers(board.columns, entry.scores, {})
-        details = [None] * len(judged) * len(_DETAILS) + [entry.scores[name] for name in reported_only]
-        end = (*details, "", "", entry.source, entry.source_url)
+        own = [entry.scores[name] for name in reported_only]
+        end = (*[""] * len(judged) * len(_DETAILS), *own, "", "", entry.source, entry.source_url)
         texts = [entry.declared.get(name, "") for name in declared]
         writer.writerow(escape_row((*about, *texts, *numbers, *end)))
     return out.getvalue()
