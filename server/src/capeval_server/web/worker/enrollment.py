@@ -21,7 +21,7 @@ from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.responses import content_warnings
 from capeval_server.annotation.task_types import task_named
-from capeval_server.annotation.workers import enrollment, panels
+from capeval_server.annotation.workers import enrollment, panels, training
 from capeval_server.core.errors import AssignmentError, EntryError, NotFoundError
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
@@ -214,6 +214,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "judges_challenge": enrollment.judges_challenge(participation.campaign),
         "avoids": participation.avoids_warnings,
         "again": participation.consented_to_id is not None,
+        "training": training.plan_training(participation.campaign),
         "from_panel": panels.open_session(participation) is not None,
     }
     return render(request, "web/worker/texts.html", shown)
