@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +32,7 @@ from capeval_server.annotation.review import moderation
 from capeval_server.annotation.review.answer_explorer import STATES, AnswerFilter, list_answers
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns import reviews as pages_of_answers
 from capeval_server.web.campaigns.answer_cards import build_cards
 from tests.server.campaigns import answer, counted, given, hold, join, make
 from tests.server.kit import Someone
@@ -224,6 +227,31 @@ def test_forms_without_the_program(staff: Someone) -> None:
     author.save()
     staff.client.post(f"{place}undo/", {"answer": keys[1]})
     assert "you cannot review your own answers" in see(staff, campaign)
+
+
+def test_no_answer_is_skipped_on_later_pages(staff: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_of_answers, "_PER_PAGE", 2)
+    campaign = written(items=5, workers=1, waiting=5)
+    keys = list(Response.objects.order_by("pk").values_list("pk", flat=True))
+    query, seen = "", []
+    while query is not None:
+        page = see(staff, campaign, query)
+        assert f"{5 - len(seen) + len(seen[::2])} answers to review" in page
+        found = [int(key) for key in re.findall(r'id="answer-(\d+)"', page)]
+        seen += found
+        # Every other answer is left in the queue.
+        post(staff, campaign, f"accept/{query}", answer=found[1:] or found)
+        link = re.search(r'href="([^"]*)" rel="next"', page)
+        query = link and html.unescape(link[1])
+    assert seen == keys
+    page = see(staff, campaign, f"?after={keys[-1]}")
+    assert "Earlier answers still wait for a review" in page
+    assert '<a href="?">First answers</a>' in page
+    assert f'id="answer-{keys[0]}"' in see(staff, campaign, "?after=x")
+    token = Token.issue(staff.user.pk, "a token", "organize")
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+    sent = client.get(f"/api/campaigns/{campaign.slug}/reviews?after={keys[0]}").json()
+    assert (sent["count"], [row["id"] for row in sent["answers"]]) == (2, [keys[2]])
 
 
 def test_queries_do_not_grow(staff: Someone, django_assert_max_num_queries: Any) -> None:

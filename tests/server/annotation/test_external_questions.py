@@ -232,7 +232,7 @@ def test_a_frame_without_cookies_names_the_cause() -> None:
     sent = Client().get(place, headers={"Sec-Fetch-Dest": "iframe"})
     assert sent.status_code == 403
     assert "did not store the cookie" in check_framed(sent)
-    assert Client().get(place).status_code == 404
+    assert Client().get(place).status_code == 302
 
 
 def test_a_worker_who_does_not_agree_returns_the_hit() -> None:

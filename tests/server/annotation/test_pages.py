@@ -258,9 +258,12 @@ def test_what_can_be_reported(campaign: Campaign) -> None:
 
 
 def test_links_and_users(campaign: Campaign) -> None:
-    assert Client().get("/annotate/streets/").status_code == 404
+    visitor = Client()
+    for place in ("/annotate/streets/", "/annotate/other/"):
+        sent = visitor.get(place)
+        assert (sent.status_code, sent.headers["Location"]) == (302, f"/accounts/login/?next={place}")
+    assert "If you have an invite link" in visitor.get("/accounts/login/").content.decode()
     assert Client().get("/annotate/streets/enter/work_invented/").status_code == 404
-    assert Client().get("/annotate/other/").status_code == 404
     client = enter(campaign)
     enrollment.revoke(None, Participation.objects.get())
     assert client.get("/annotate/streets/").status_code == 404

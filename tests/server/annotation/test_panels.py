@@ -552,7 +552,7 @@ def test_the_pages_of_a_link_that_is_wrong() -> None:
     refused = browser.get(f"/annotate/{campaign.slug}/enter/", signed(exp=1))
     assert refused.status_code == 403
     assert "has expired" in refused.content.decode()
-    assert browser.get(f"/annotate/{campaign.slug}/").status_code == 404
+    assert browser.get(f"/annotate/{campaign.slug}/").status_code == 302
     accepted = browser.get(f"/annotate/{campaign.slug}/enter/", signed(ids("Annmarker", "Sessionmarker")))
     cookie = accepted.cookies[f"annotate-{campaign.pk}"]
     assert (cookie["httponly"], cookie["path"]) == (True, f"/annotate/{campaign.slug}/")

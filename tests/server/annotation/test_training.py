@@ -21,6 +21,7 @@ from capeval_server.annotation.workers import enrollment, panels, payments, trai
 from capeval_server.core.errors import AssignmentError, CampaignError
 from tests.server.annotation.test_api import Program, user_program
 from tests.server.annotation.test_panels import begin, panel
+from tests.server.annotation.test_study_information import consent_page
 from tests.server.campaigns import answer, counted, given, hold, join, make, new_items
 from tests.server.pages import check_page
 
@@ -238,6 +239,13 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     campaign = trained()
     codes = panel(campaign, answers=5).codes
     place = f"annotate/{campaign.slug}"
+    invited = Program(enrollment.invite(None, campaign, 1)[0]).ask("GET", place)
+    assert invited["training"] == {"items": 10, "right": 8, "tries": 2, "practice": 0}
+    page = consent_page(campaign)
+    assert "Answer at least 8 of 10 questions correctly" in page
+    assert "You have 2 attempts." in page
+    assert "practice" not in page
+    assert "there is a training" not in consent_page(make())
     staged = begin(campaign)
     program, browser = Program(panels.token_of(staged)), Client()
     browser.cookies[f"annotate-{campaign.pk}"] = panels.token_of(staged)

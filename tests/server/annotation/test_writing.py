@@ -27,6 +27,7 @@ from capeval_server.commands import annotation_items as commands
 from capeval_server.core.errors import CampaignError, SentenceError
 from tests.server.annotation.test_api import Program
 from tests.server.annotation.test_pages import picture
+from tests.server.annotation.test_study_information import consent_page
 from tests.server.campaigns import STUDY_LINES, answer, counted, given, join, make, new_items
 from tests.server.pages import check_page
 
@@ -90,6 +91,9 @@ def finished(worker: Participation) -> training.TrainingAttempt:
 
 def test_a_quiz_then_practice_then_the_work() -> None:
     campaign = trained(questions=quiz())
+    page = consent_page(campaign)
+    assert "Answer at least 8 of 10 questions correctly" in page
+    assert "You write 2 practice sentences, which are not graded." in page
     (worker,) = join(campaign)
     assert worker.stage == "training"
     first = attempt(worker, 7)

@@ -11,7 +11,7 @@ from ninja import Schema
 from capeval_server.annotation.models import Response
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
-from capeval_server.api.annotation_common import PAGE_SIZE, Note, create_router, get_campaign
+from capeval_server.api.annotation_common import PAGE_SIZE, Note, Start, create_router, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem, RequestBody
@@ -31,7 +31,7 @@ class ReviewItem(Schema):
 
 
 class Queue(Schema):
-    """The first 200 answers to review, earliest first. `count` is their total number."""
+    """At most 200 answers to review, earliest first. `count` is the number of all answers to review."""
 
     count: int
     answers: list[ReviewItem]
@@ -54,10 +54,11 @@ class Reviewed(Schema):
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
-def reviews(request: HttpRequest, slug: Slug) -> Any:
-    """List the first 200 answers to review."""
+def reviews(request: HttpRequest, slug: Slug, after: Start = 0) -> Any:
+    """List at most 200 answers to review, from the first whose id is greater than `after`."""
     campaign = get_campaign(request, slug)
     found = moderation.list_review_queue(campaign)
+    page = found.filter(pk__gt=after).select_related("item")
     task = task_named(campaign.kind)
     rows = [
         {
@@ -66,7 +67,7 @@ def reviews(request: HttpRequest, slug: Slug) -> Any:
             "item": task.shown(response.item.payload, mirrored=False),
             "answer": response.answer,
         }
-        for response in found.select_related("item").prefetch_related("review_requests")[:PAGE_SIZE]
+        for response in page.prefetch_related("review_requests")[:PAGE_SIZE]
     ]
     return {"count": found.count(), "answers": rows}
 

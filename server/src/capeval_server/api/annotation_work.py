@@ -79,6 +79,11 @@ class StudyInformation(Schema):
     currency: str
 
 
+@derived_from(training.TrainingPlan)
+class TrainingPlanAnswer(Schema):
+    """Training that comes before the work."""
+
+
 class ParticipationAnswer(Schema):
     """A worker in a campaign."""
 
@@ -89,6 +94,7 @@ class ParticipationAnswer(Schema):
     avoids_warnings: bool
     texts: WorkerTexts
     study: StudyInformation
+    training: TrainingPlanAnswer | None
 
 
 class ConsentAgreement(RequestBody):
@@ -322,6 +328,7 @@ def _serialize_participation(participation: Participation) -> dict[str, Any]:
         "avoids_warnings": participation.avoids_warnings,
         "texts": texts,
         "study": get_options(campaign),
+        "training": training.plan_training(campaign),
     }
 
 

@@ -44,11 +44,13 @@ __all__ = [
     "MOST_PRACTICED",
     "TrainingAttempt",
     "TrainingFeedback",
+    "TrainingPlan",
     "continue_training",
     "finished_try",
     "graded_items",
     "next_items",
     "pause_if_failing",
+    "plan_training",
     "resume",
 ]
 
@@ -109,6 +111,38 @@ class TrainingAttempt:
     practice: bool
     more: bool
     items: list[TrainingFeedback]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """Training that comes before the work.
+
+    Attributes:
+        items: Number of graded items per attempt; 0 if none is graded.
+        right: Number of correct answers required to pass.
+        tries: Maximum number of attempts.
+        practice: Number of practice sentences.
+    """
+
+    items: int
+    right: int
+    tries: int
+    practice: int
+
+
+def plan_training(campaign: Campaign) -> TrainingPlan | None:
+    """Return the training of a campaign; None if it has none."""
+    graded = graded_items(campaign).count()
+    practice = campaign.items.filter(is_training=True).count() - graded
+    if not graded and not practice:
+        return None
+    options = get_options(campaign)
+    return TrainingPlan(
+        items=options.training_items if graded else 0,
+        right=options.training_right if graded else 0,
+        tries=options.training_tries if graded else 0,
+        practice=practice,
+    )
 
 
 def graded_items(campaign: Campaign) -> QuerySet[Item]:

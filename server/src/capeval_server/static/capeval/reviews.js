@@ -20,10 +20,11 @@
     card.scrollIntoView({ block: "nearest" });
   };
   const here = () => document.activeElement.closest(".answer") || document.getElementById(current);
-  // Reviewed answers leave the queue, so that the same page has the next ones.
   const turn = () => {
-    if ("queue" in list.dataset && !list.querySelector(".answer[data-waiting]")) location.reload();
-    else document.querySelector(".pages [aria-current] + a")?.click();
+    const next = document.querySelector(".pages [rel=next], .pages [aria-current] + a");
+    if (next) next.click();
+    // Reviewed answers leave the queue, which new answers may have joined.
+    else if ("queue" in list.dataset && !list.querySelector(".answer[data-waiting]")) location.reload();
   };
   const move = (step) => {
     const all = cards();

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -59,7 +60,7 @@ def _show_answers(
     asked = form.get_filter() if form.is_valid() else AnswerFilter()
     rows = list_answers(campaign, asked, user)
     rows = rows if form.is_valid() else rows.none()
-    pages = paginate(request, _with_details(rows), _PER_PAGE)
+    pages = _paginate(request, _with_details(rows), asked)
     cards = build_cards(
         campaign, list(pages["found"]), user, shows_workers=_shows_workers(asked), forms=forms
     )
@@ -75,6 +76,22 @@ def _show_answers(
     }
     status = 422 if forms or not form.is_valid() else 200
     return show(request, campaign, "reviews", tab="reviews", **context, status=status)
+
+
+def _paginate(request: HttpRequest, rows: QuerySet[Any], asked: AnswerFilter) -> dict[str, Any]:
+    """Return the requested page of answers.
+
+    Reviewed answers leave the queue. Its pages begin after an answer, so that none is skipped.
+    """
+    if asked.state != "waiting":
+        return paginate(request, rows, _PER_PAGE)
+    after = request.GET.get("after", "")
+    start = int(after) if after.isdecimal() and len(after) < 19 else 0  # 19 digits may exceed a key
+    found = Paginator(rows.filter(pk__gt=start), _PER_PAGE).get_page(1)
+    query = request.GET.copy()
+    query.pop("after", None)
+    pages = {"found": found, "query": query.urlencode(), "after": start}
+    return {**pages, "waiting": rows.count(), "last": list(found)[-1].pk if found.has_next() else None}
 
 
 def _shows_workers(asked: AnswerFilter) -> bool:

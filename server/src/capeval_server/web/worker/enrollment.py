@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
@@ -20,7 +21,7 @@ from capeval_server.annotation.core.options import get_options
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.responses import content_warnings
 from capeval_server.annotation.task_types import task_named
-from capeval_server.annotation.workers import enrollment, panels
+from capeval_server.annotation.workers import enrollment, panels, training
 from capeval_server.core.errors import AssignmentError, EntryError, NotFoundError
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.web.markdown import to_html
@@ -36,6 +37,7 @@ __all__ = [
     "find_frame",
     "for_leaving_workers",
     "for_workers",
+    "or_sign_in",
     "refused",
     "show_texts",
     "warnings",
@@ -46,8 +48,28 @@ View = Callable[..., HttpResponseBase]
 _COOKIE_SECONDS = 180 * 86_400
 
 
+_COOKIE_PREFIX = "annotate-"
+
+
 def _cookie_name(campaign: Campaign) -> str:
-    return f"annotate-{campaign.pk}"
+    return f"{_COOKIE_PREFIX}{campaign.pk}"
+
+
+def or_sign_in(view: View) -> View:
+    """Let visitors without a link's cookie sign in first, also if there is no such campaign."""
+
+    @never_cache
+    @wraps(view)
+    def wrapper(request: HttpRequest, **named: Any) -> HttpResponseBase:
+        # The path of a link's cookie is that of its campaign. Frames show what to do without a cookie.
+        invited = any(name.startswith(_COOKIE_PREFIX) for name in request.COOKIES)
+        framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
+        if request.user.is_authenticated or invited or framed:
+            return view(request, **named)
+        messages.info(request, "Sign in to take part. If you have an invite link, open it again instead.")
+        return redirect_to_login(request.get_full_path())
+
+    return wrapper
 
 
 def for_workers(view: View) -> View:
@@ -192,6 +214,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
         "judges_challenge": enrollment.judges_challenge(participation.campaign),
         "avoids": participation.avoids_warnings,
         "again": participation.consented_to_id is not None,
+        "training": training.plan_training(participation.campaign),
         "from_panel": panels.open_session(participation) is not None,
     }
     return render(request, "web/worker/texts.html", shown)

@@ -38,7 +38,7 @@ from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 from capeval_server.web.worker.choices import build_questions, keys_of
-from capeval_server.web.worker.enrollment import find_frame, for_workers, show_texts
+from capeval_server.web.worker.enrollment import find_frame, for_workers, or_sign_in, show_texts
 from capeval_server.web.worker.frames import get_submission
 from capeval_server.web.worker.pictures import list_credits, picture_of
 from capeval_server.web.worker.script_texts import list_script_texts
@@ -51,6 +51,7 @@ _MOST_REVISIONS = 1000
 
 
 @require_GET
+@or_sign_in
 @for_workers
 def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
     """Show the batch to answer, or the step that comes before or after it.
