@@ -233,7 +233,8 @@ def test_no_answer_is_skipped_on_later_pages(staff: Someone, monkeypatch: pytest
     monkeypatch.setattr(pages_of_answers, "_PER_PAGE", 2)
     campaign = written(items=5, workers=1, waiting=5)
     keys = list(Response.objects.order_by("pk").values_list("pk", flat=True))
-    query, seen = "", []
+    query: str | None = ""
+    seen: list[int] = []
     while query is not None:
         page = see(staff, campaign, query)
         assert f"{5 - len(seen) + len(seen[::2])} answers to review" in page
@@ -242,7 +243,7 @@ def test_no_answer_is_skipped_on_later_pages(staff: Someone, monkeypatch: pytest
         # Every other answer is left in the queue.
         post(staff, campaign, f"accept/{query}", answer=found[1:] or found)
         link = re.search(r'href="([^"]*)" rel="next"', page)
-        query = link and html.unescape(link[1])
+        query = html.unescape(link[1]) if link else None
     assert seen == keys
     page = see(staff, campaign, f"?after={keys[-1]}")
     assert "Earlier answers still wait for a review" in page

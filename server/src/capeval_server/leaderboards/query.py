@@ -266,6 +266,9 @@ def build_query(
     except OverflowError:
         raise NotFoundError from None
     splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
+    for one in splits:
+        # The challenge is loaded already.
+        one.challenge = phase.challenge
     if not split and not references:
         prefetch_related_objects(splits, "reference_sets")
         main = get_main(phase, splits)
