@@ -55,7 +55,7 @@ class Reviewed(Schema):
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
 def reviews(request: HttpRequest, slug: Slug, after: Start = 0) -> Any:
-    """List at most 200 answers to review, from the first whose id is greater than `after`."""
+    """List at most 200 answers to review, those with an id greater than `after`."""
     campaign = get_campaign(request, slug)
     found = moderation.list_review_queue(campaign)
     page = found.filter(pk__gt=after).select_related("item")

@@ -293,6 +293,8 @@ class _Child:
                 line = self._answers.get(timeout=min(_ALIVE_SECONDS, settings.LEASE_SECONDS / 4))
             except queue.Empty:
                 line = None
+            # Not after `alive`, which may wait for the database: answers that arrive then are read first.
+            is_late = time.monotonic() > deadline
             alive()
             if line == b"":
                 yield _describe_end(self._process.wait())
@@ -303,7 +305,7 @@ class _Child:
                 limit = time_limit(answer["started"]) if "started" in answer else limit
                 deadline = time.monotonic() + limit
                 yield answer
-            elif time.monotonic() > deadline:
+            elif is_late:
                 yield _End(reason=f"took longer than {limit} s", by_itself=True)
                 return
 
