@@ -322,6 +322,7 @@ def test_answers_that_are_not_counted_have_the_reason() -> None:
     for row in rows:
         assert row["question"] == "M3"
         assert row["counted"] == (row["reason"] is None)
+        assert row["rejection"] == ("nonsense" if row["reason"] == "rejected" else None)
         removed = row["reason"] in ("withdrawn", "redacted")
         assert (row["choice"] is None) == (row["value"] is None) == removed
 

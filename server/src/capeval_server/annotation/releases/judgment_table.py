@@ -64,6 +64,7 @@ class JudgmentRow(NamedTuple):
         texts: Version of the texts that were in force.
         counted: Whether the release counts the answer.
         reason: Reason why it does not; None if it does.
+        rejection: The reviewer's reason if `reason` is `rejected`; None without one.
     """
 
     response: int
@@ -92,6 +93,7 @@ class JudgmentRow(NamedTuple):
     texts: int
     counted: bool
     reason: str | None
+    rejection: str | None
 
 
 def explain_missing_parquet() -> str:
@@ -228,6 +230,7 @@ class _Context:
             texts=row.texts.number,
             counted=counts,
             reason=reason,
+            rejection=(row.verdict_reason or None) if reason == _REJECTED else None,
         )
 
 
@@ -259,7 +262,7 @@ class UncountedReasons:
             "revised": row.is_revised,
             "blocked": row.participation_id in self._blocked,
             "excluded": row.pk in self._excluded,
-            "rejected": row.verdict == Review.Verdict.REJECTED,
+            _REJECTED: row.verdict == Review.Verdict.REJECTED,
             "left out": row.slot_number is not None,
         }
         return next((reason for reason, holds in reasons.items() if holds), "surplus")
@@ -281,6 +284,7 @@ def _number_questions(campaign: Campaign, items: Sequence[Item]) -> tuple[dict[i
 
 # Reasons for which an answer has no content in later releases.
 _REMOVED = ("withdrawn", "redacted")
+_REJECTED = "rejected"
 
 
 def _load_responses(campaign: Campaign) -> list[Any]:

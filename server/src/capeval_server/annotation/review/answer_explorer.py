@@ -63,11 +63,14 @@ class AnswerFilter:
 
 
 def annotate_responses(responses: QuerySet[Response]) -> QuerySet[Any]:
-    """Add `slot_number`, `is_revised` and the latest `verdict` to answers."""
+    """Add `slot_number`, `is_revised`, and the latest `verdict` with its `verdict_reason` to answers."""
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
+    reviews = Review.objects.filter(response=OuterRef("pk")).order_by("-pk")
     return responses.annotate(
-        slot_number=F("filled_slot__number"), is_revised=Exists(later), verdict=Subquery(verdicts)
+        slot_number=F("filled_slot__number"),
+        is_revised=Exists(later),
+        verdict=Subquery(reviews.values("verdict")[:1]),
+        verdict_reason=Subquery(reviews.values("reason")[:1]),
     )
 
 

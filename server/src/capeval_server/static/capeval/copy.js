@@ -5,7 +5,7 @@
     const said = document.getElementById(button.getAttribute("aria-describedby"));
     button.hidden = false;
     button.addEventListener("click", async () => {
-      const text = document.getElementById(button.dataset.copies).textContent;
+      const text = document.getElementById(button.dataset.copies).textContent.trim();
       try {
         await navigator.clipboard.writeText(text);
         said.textContent = "Copied.";
