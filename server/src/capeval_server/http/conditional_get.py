@@ -8,6 +8,8 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
+from capeval_server.http.private_responses import is_private
+
 __all__ = ["compute_etag", "respond_conditionally"]
 
 
@@ -25,7 +27,7 @@ def respond_conditionally(request: HttpRequest, etag: str, make: Callable[[], Ht
     if etag:
         answer["ETag"] = etag
     # Clients must revalidate each time, because leaderboards change; the ETag avoids sending content again.
-    answer["Cache-Control"] = "private, no-cache"
+    answer["Cache-Control"] = "private, no-store" if is_private(request) else "private, no-cache"
     return answer
 
 

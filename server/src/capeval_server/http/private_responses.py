@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-__all__ = ["NoStoreMiddleware"]
+__all__ = ["NoStoreMiddleware", "is_private"]
 
 # Forms of accounts, which may contain secrets without a session.
 _ACCOUNTS = "/accounts/"
@@ -26,12 +26,13 @@ class NoStoreMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return the response, with a header if it is private."""
         answer = self._get_response(request)
-        if "Cache-Control" not in answer.headers and _is_private(request, answer):
+        is_new_session = settings.SESSION_COOKIE_NAME in answer.cookies
+        if "Cache-Control" not in answer.headers and (is_new_session or is_private(request)):
             answer["Cache-Control"] = "private, no-store"
         return answer
 
 
-def _is_private(request: HttpRequest, answer: HttpResponse) -> bool:
-    cookie = settings.SESSION_COOKIE_NAME
-    has_session = cookie in request.COOKIES or cookie in answer.cookies
+def is_private(request: HttpRequest) -> bool:
+    """Return whether a request has a session or a token, or is for a page of accounts."""
+    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
     return has_session or "Authorization" in request.headers or request.path.startswith(_ACCOUNTS)
