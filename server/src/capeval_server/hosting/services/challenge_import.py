@@ -69,7 +69,7 @@ __all__ = [
 Read = Callable[[str], tuple[str, bytes]]
 
 CHANGEABLE_WHEN_FINAL = frozenset({"leaderboard", "main", "captions", "captions_by"})
-"""Settings of a phase that can change once its results are final: they select what is shown, and to whom."""
+"""Settings of a phase that can change after its results are final: they affect only the display."""
 
 
 @dataclass(frozen=True, kw_only=True)
