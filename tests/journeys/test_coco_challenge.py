@@ -133,7 +133,7 @@ def test_from_nothing_to_final_results(user: User, browser: Browser, tmp_path: P
             team: row["scores"] for team, row in board.items()
         }
         page.goto(f"{site.root}/coco-2015/test/")
-        expect(page.get_by_text("These results are final since")).to_be_visible()
+        expect(page.get_by_text("These results have been final since")).to_be_visible()
         with page.expect_download() as download:
             page.get_by_role("link", name="CSV", exact=True).click()
         with download.value.path().open(encoding="utf-8", newline="") as file:

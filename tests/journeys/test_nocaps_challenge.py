@@ -200,12 +200,12 @@ def _make_final(page: Page, site: Site) -> None:
     page.goto(f"{site.root}/nocaps/organize/phases/nocaps-test/")
     page.get_by_label("I understand that this cannot be undone").check()
     page.get_by_role("button", name="Make the results final").click()
-    expect(page.get_by_text("The results are final since")).to_be_visible()
+    expect(page.get_by_text("The results have been final since")).to_be_visible()
 
 
 def _look_at_the_board(page: Page, site: Site) -> None:
     page.goto(f"{site.root}/nocaps/nocaps-test/")
-    expect(page.get_by_text("These results are final since")).to_be_visible()
+    expect(page.get_by_text("These results have been final since")).to_be_visible()
     expect(page.get_by_text("partition of the paper's first version").first).to_be_visible()
     page.get_by_role("link", name="COCO only").click()
     expect(page.get_by_text("Mentions more").first).to_be_visible()

@@ -123,7 +123,7 @@ def test_nothing_changes_it_and_what_happens_is_a_note(
     noted = {row.team: row.note for row in boards(closed)[-1].rows}
     assert noted["bob"] == "hidden later by the organizers: Copied"
     page = olga.see("/small/open/?references=c2")
-    assert "These results are final since" in page
+    assert "These results have been final since" in page
     assert "withdrawn later by its team" in page
     assert "There are newer references" in page
     answer = olga.read(BOARD, "organize")
@@ -200,7 +200,7 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
     assert Phase.objects.get().final is None
     olga.do(f"{PLACE}final/", confirm="on")
     assert Phase.objects.get().final is not None
-    assert "The results are final since" in olga.see(PLACE)
+    assert "The results have been final since" in olga.see(PLACE)
     assert Action.objects.order_by("-pk")[0].what == "made the results of phase open final"
     answer = olga.program("organize").put("/api/challenges/small/organize/phases/open/final")
     assert (answer.status_code, answer.json()["detail"]) == (

@@ -159,6 +159,9 @@ def test_a_leaderboard_without_submissions_shows_them(phase: Phase) -> None:
     _import(phase.challenge)
     page = Client().get(PAGE).content.decode()
     assert "No submission is on this leaderboard yet" in page
+    assert "The best submission of a team is shown once it is scored" in page
+    Phase.objects.update(requires_choice=True)
+    assert "its team has put it on the leaderboard" in Client().get(PAGE).content.decode()
     assert "Reported elsewhere" in page
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from datetime import timedelta
@@ -684,6 +686,26 @@ def test_filters(olga: Someone, ann: Participant) -> None:
         olga.see(f"{ROOT}submissions/?{query}")
 
 
+def test_the_filtered_list_as_csv(olga: Someone, ann: Participant) -> None:
+    scored = Participant("bob").scored(stands=True)
+    ann.submitted()
+    page = olga.see(f"{ROOT}submissions/?state=scored&page=1")
+    assert 'href="?state=scored&amp;format=csv"' in page
+    answer = olga.client.get(f"{ROOT}submissions/?state=scored&format=csv")
+    assert answer["Content-Disposition"] == 'attachment; filename="small-submissions.csv"'
+    (row,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    scores = Score.objects.filter(result__submission=scored, name="CIDEr-D", subset="")
+    value = scores.get(result__reference_version__reference_set__name="c2").value
+    assert row["id"] == str(scored.pk)
+    assert [row[name] for name in ("team", "phase", "by", "state", "on the leaderboard", "method")] == [
+        "bob", "open", "bob", "scored", "yes", scored.declared["method"],
+    ]  # fmt: skip
+    # Organizers see all digits, also by private references.
+    assert (row["score name"], row["score"]) == ("CIDEr-D", repr(value))
+    assert len(olga.see(f"{ROOT}submissions/?format=csv").splitlines()) == 3
+    assert "format=csv" not in olga.see(f"{ROOT}submissions/?state=failed")
+
+
 def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
     Submission.objects.update(state="failed", reason="the system failed", log="Traceback: the whole of it")
@@ -764,6 +786,9 @@ def test_many_again(olga: Someone, ann: Participant, form: dict[str, Any], again
     assert Submission.objects.filter(state="waiting").count() == again
     assert actions()[0].endswith(f"scored again ({again})")
     olga.do(f"{ROOT}rerun/", 422, which="x")
+    Submission.objects.exclude(pk=first.pk).delete()
+    answer = olga.client.post(f"{ROOT}rerun/", {"which": "all", "phase": ""}, follow=True)
+    assert "1 submission will be scored again." in answer.content.decode()
 
 
 def test_hiding(olga: Someone, ann: Participant) -> None:
@@ -832,6 +857,26 @@ def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> N
     assert not Raise.objects.exists()
     assert len(actions()) == 2
     assert code_of(Team.objects.get()) not in olga.see(place) + olga.see(f"{ROOT}teams/")
+
+
+def test_the_page_of_a_team_has_all_limits(olga: Someone, ann: Participant) -> None:
+    ann.submitted()
+    place = f"{ROOT}teams/{Team.objects.get().pk}/"
+    assert "month" not in olga.see(place)
+    Phase.objects.update(quota_per_month=10, quota_per_window=3, quota_window_days=7)
+    olga.do(place, phase="open", per_day=0, total=2)
+    page = olga.see(place)
+    assert "<dt>This month</dt><dd>1 of 12 used</dd>" in page
+    assert "<dt>Within 7 days</dt><dd>1 of 5 used</dd>" in page
+
+
+def test_the_list_of_participants_states_the_rules(olga: Someone, challenge: Challenge) -> None:
+    place = f"{ROOT}participants/"
+    assert "Participants need no approval. <a" in olga.see(place)
+    Challenge.objects.update(approval=True, invitation_only=True, email_domains=["uni.edu", "lab.org"])
+    page = olga.see(place)
+    assert "An organizer approves each participant before they can submit. Only invited people" in page
+    assert "need a verified email address of uni.edu or lab.org." in page
 
 
 def test_organizers_of_organizers(olga: Someone, ann: Participant) -> None:

@@ -297,7 +297,7 @@ def test_a_used_up_quota_tells_when_more_comes(ann: Participant, clock: Clock) -
     Raise.objects.create(team=ann.team, phase=Phase.objects.get(), per_day=1, total=0)
     assert fill_in(ann).status_code == 302
     Phase.objects.update(quota_total=2)
-    assert "Your team has used all of its" in ann.see(SUBMIT)
+    assert "Your team has used its quota of 2 submissions to this phase." in ann.see(SUBMIT)
 
 
 def test_a_full_disk_costs_nothing(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:

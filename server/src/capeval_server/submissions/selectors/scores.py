@@ -145,11 +145,11 @@ def _build_rows(result: Result, scores: list[Score], groups: list[str], public: 
 
 
 def headline(
-    submissions: Iterable[Submission], splits: Iterable[Split]
+    submissions: Iterable[Submission], splits: Iterable[Split], *, full: bool = False
 ) -> dict[Any, dict[int, float | None]]:
     """Return the score that leaderboards sort by, by submission and reference set.
 
-    The scores are of all images. Scores by private references are rounded.
+    The scores are of all images. Scores by private references are rounded, unless `full`.
     """
     wanted = Q(pk__in=[])
     for split in splits:
@@ -165,5 +165,5 @@ def headline(
         "value",
     ):
         if number == current:
-            found.setdefault(submission, {})[references] = shown(value, full=public)
+            found.setdefault(submission, {})[references] = shown(value, full=full or public)
     return found

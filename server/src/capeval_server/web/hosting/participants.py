@@ -6,6 +6,7 @@ from django import forms as django_forms
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,6 +16,8 @@ from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.services import moderation
 from capeval_server.hosting.services import participants as people
 from capeval_server.submissions.quotas.limits import QuotaUsage
+from capeval_server.submissions.quotas.windows import WindowUsage, list_windows
+from capeval_server.teams.models import Team
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     LATEST,
@@ -73,11 +76,18 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
         tab="teams",
         team=found,
         use=use,
-        raises=[(each, _create_quota_form(challenge, each, form)) for each in use.uses],
+        raises=[
+            (each, _list_windows(found, each), _create_quota_form(challenge, each, form)) for each in use.uses
+        ],
         submissions=moderation.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
         actions=actions_of(challenge).filter(team=found)[:LATEST],
         status=form_status(form) if form else 200,
     )
+
+
+def _list_windows(team: Team, use: QuotaUsage) -> list[WindowUsage]:
+    extra = use.raised.total if use.raised else 0
+    return list_windows(team.pk, use.phase, timezone.now(), extra=extra)
 
 
 def _create_quota_form(

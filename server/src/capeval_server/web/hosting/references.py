@@ -118,9 +118,8 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
                 get_user(request), entry, given.pop("name"), file.name, file.read(), **given
             )
             left = f" Ignored scores that the split does not have: {', '.join(left_out)}." if left_out else ""
-            add_success_message(
-                request, f"{rows} rows are now shown with the leaderboards of {entry.name}.{left}"
-            )
+            shown = f"{rows} row{' is' if rows == 1 else 's are'} now shown"
+            add_success_message(request, f"{shown} with the leaderboards of {entry.name}.{left}")
             return redirect("organizer_reported", challenge.slug, split, references)
     return show(
         request,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
@@ -13,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from capeval.toolkit import escape_row
 from capeval_server.accounts.services.users import get_user
 from capeval_server.challenges.models import Challenge, Phase, Split
 from capeval_server.challenges.selectors.main_leaderboard import get_main
@@ -39,7 +42,7 @@ __all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take
 @for_organizers
 @require_safe
 def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """List the submissions that match the filter."""
+    """List the submissions that match the filter, with `format=csv` all of them as CSV."""
     form = forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
     listed = moderation.of_challenge(challenge).annotate(failures=FAILURES).order_by("-created", "-pk")
@@ -53,6 +56,10 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if given.get("failures"):
         listed = listed.filter(failures__gt=0)
     some = any(given.values())
+    if request.GET.get("format") == "csv":
+        answer = HttpResponse(_render_csv(challenge, list(listed)), content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="{challenge.slug}-submissions.csv"'
+        return answer
     page = paginate(request, listed)
     _add_scores(challenge, page["found"].object_list)
     return show(
@@ -67,12 +74,57 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     )
 
 
-def _add_scores(challenge: Challenge, listed: Iterable[Any]) -> None:
-    """Set the score that the main leaderboard sorts by on each submission; a baseline has that of its set."""
+# The columns before the declared fields and the score.
+_COLUMNS = (
+    "id", "team", "phase", "baseline of", "submitted", "by", "state", "reason", "failed metrics", "mark",
+    "mark reason", "on the leaderboard", "algorithm",
+)  # fmt: skip
+
+
+def _render_csv(challenge: Challenge, listed: list[Any]) -> str:
+    """Render submissions with all of their declared fields, and scores with all digits."""
+    _add_scores(challenge, listed, full=True)
+    declared = [field.name for field in challenge.declared_fields]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(escape_row([*_COLUMNS, *declared, "score name", "score"]))
+    for submission in listed:
+        references = submission.baseline_of
+        placed = submission.stands and submission.mark != Submission.Mark.HIDDEN
+        row = [
+            str(submission.pk),
+            submission.team.name if submission.team else "",
+            submission.phase.name if submission.phase else "",
+            f"{references.split.name}/{references.name}" if references else "",
+            submission.created.isoformat(),
+            submission.user.get_username() if submission.user else "",
+            submission.state,
+            submission.reason,
+            submission.failures,
+            submission.mark,
+            submission.mark_reason,
+            "yes" if placed else "no",
+            submission.algorithm,
+            *(str(submission.declared.get(name, "")) for name in declared),
+            getattr(submission, "score_name", ""),
+            getattr(submission, "score", None),
+        ]
+        writer.writerow(escape_row(row))
+    return out.getvalue()
+
+
+def _add_scores(challenge: Challenge, listed: Iterable[Any], *, full: bool = False) -> None:
+    """Set the score that the main leaderboard sorts by on each submission; a baseline has that of its set.
+
+    Args:
+        challenge: The challenge of the submissions.
+        listed: The submissions.
+        full: Whether scores by private references have all digits.
+    """
     splits = Prefetch("splits", Split.objects.defer("image_ids").order_by("name"))
     phases = challenge.phases.prefetch_related(splits, "splits__reference_sets")
     main = {phase.pk: get_main(phase, phase.splits.all()) for phase in phases}
-    scores = headline(listed, challenge.splits.defer("image_ids"))
+    scores = headline(listed, challenge.splits.defer("image_ids"), full=full)
     for submission in listed:
         if submission.baseline_of is not None:
             references = submission.baseline_of
@@ -185,7 +237,7 @@ def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     failed = form.cleaned_data["which"] == "failed"
     if request.method == "POST":
         number = moderation.rerun_all(get_user(request), challenge, phase=chosen, failed=failed)
-        add_success_message(request, f"{number} submissions will be scored again.")
+        add_success_message(request, f"{number} submission{'' if number == 1 else 's'} will be scored again.")
         return redirect("organizer_submissions", challenge.slug)
     number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
     return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)
