@@ -88,6 +88,18 @@ def test_teams_have_a_maximum_size(ann: Participant) -> None:
     )
     leave(bob.user, ann.team.challenge)
     assert _join(cid, code=code_of(ann.team)).status_code == 201
+    Challenge.objects.update(team_size=1)
+    assert _join(bob, code=code_of(ann.team)).json()["detail"].endswith("may have at most 1 member")
+
+
+def test_participants_learn_that_they_take_part_already(ann: Participant) -> None:
+    # Also if they repeat a request, which has the name of their own team.
+    for choice in ({"name": "ann"}, {"name": "new"}, {"code": "wrong"}, {"code": code_of(ann.team)}):
+        refused = _join(ann, **choice)
+        assert (refused.status_code, refused.json()["detail"]) == (
+            409,
+            "'ann' already participates in this challenge, in team 'ann'",
+        )
 
 
 def test_a_quota_per_month(ann: Participant, clock: Clock) -> None:

@@ -86,21 +86,14 @@ def make_team(user: User, challenge: Challenge, name: str = "", *, invited: bool
     """
     team = Team(challenge=challenge, name=" ".join((name or user.username).split()))
     _set_code(team, new_code(), _FIRST_INVITATION)
-    try:
-        team.clean_fields()
-    except ValidationError as error:
-        raise TeamError(f"'name' is invalid: {' '.join(error.messages)}") from None
-    try:
-        team.clean()
-    except ValidationError as error:
-        raise TeamError(" ".join(error.messages).replace("the name", "'name'", 1)) from None
     with transaction.atomic():
-        now = _lock(challenge)
+        now = _lock(user, challenge)
         if now.invitation_only and not invited:
             raise TeamError(
                 "only invited people can join this challenge: open the link that the organizers sent you,"
                 " or enter the code of a team"
             )
+        _validate_name(team)
         try:
             with transaction.atomic():
                 team.save()
@@ -110,6 +103,17 @@ def make_team(user: User, challenge: Challenge, name: str = "", *, invited: bool
     return team
 
 
+def _validate_name(team: Team) -> None:
+    try:
+        team.clean_fields()
+    except ValidationError as error:
+        raise TeamError(f"'name' is invalid: {' '.join(error.messages)}") from None
+    try:
+        team.clean()
+    except ValidationError as error:
+        raise TeamError(" ".join(error.messages).replace("the name", "'name'", 1)) from None
+
+
 def join(user: User, challenge: Challenge, code: str) -> Team:
     """Add a user to the team with an invitation code.
 
@@ -117,7 +121,7 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
         TeamError: The code is invalid, or the user already participates or is blocked.
     """
     with transaction.atomic():
-        now = _lock(challenge)
+        now = _lock(user, challenge)
         found = invited(challenge, code)
         # Locked, because its last member may leave at the same time, which deletes the team.
         team = found and Team.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
@@ -130,9 +134,13 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
     return team
 
 
-def _lock(challenge: Challenge) -> Challenge:
+def _lock(user: User, challenge: Challenge) -> Challenge:
+    """Lock a challenge that a user joins, and check that the user does not participate yet."""
     # An organizer may block the user or start to require approval at the same time.
-    return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
+    now = Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
+    if (own := team_of(user, challenge)) is not None:
+        raise TeamError(f"{user.username!r} already participates in this challenge, in team {own.name!r}")
+    return now
 
 
 def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
@@ -142,19 +150,16 @@ def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
     block = block_of(user, challenge)
     if block is not None:
         raise TeamError(f"the organizers have blocked you in this challenge ({block.reason})")
-    try:
-        with transaction.atomic():
-            Membership.objects.create(
-                team=team, challenge=challenge, user=user, owner=owner, approved=not challenge.approval
-            )
-    except IntegrityError:
-        raise TeamError(f"{user.username!r} already participates in this challenge") from None
+    Membership.objects.create(
+        team=team, challenge=challenge, user=user, owner=owner, approved=not challenge.approval
+    )
 
 
 def _check_rules(user: User, team: Team, challenge: Challenge) -> None:
     """Check the rules of a challenge for members of teams; the team is locked."""
     if challenge.team_size is not None and team.memberships.count() >= challenge.team_size:
-        raise TeamError(f"team {team.name!r} is full: a team may have at most {challenge.team_size} members")
+        members = f"{challenge.team_size} member{'' if challenge.team_size == 1 else 's'}"
+        raise TeamError(f"team {team.name!r} is full: a team may have at most {members}")
     if challenge.email_domains:
         addresses = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
         domains = [address.lower().rpartition("@")[2] for address in addresses]
