@@ -67,6 +67,8 @@ def test_the_page_offers_what_may_be_seen(phase: Phase, ann: Participant, bob: P
     page = ann.see(f"/submissions/{own.pk}/compare/")
     offered = set(re.findall(r'<option value="([0-9a-f-]{36})"', page))
     assert offered == {str(standing.pk), str(human.pk)}
+    # A team may submit the same method to several phases.
+    assert f"by c (open, {standing.created:%Y-%m-%d %H:%M})</option>" in page
     ann.see(f"/submissions/{own.pk}/compare/?with={hidden.pk}", 404)
     assert ann.program("read").get(f"/api/submissions/{own.pk}/compare/{hidden.pk}").status_code == 404
     assert Client().get(f"/submissions/{own.pk}/compare/").status_code == 404

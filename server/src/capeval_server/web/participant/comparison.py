@@ -76,7 +76,7 @@ def _list_others(request: HttpRequest, submission: Submission) -> list[Submissio
     ]
     for query in queries:
         scored = query.filter(Exists(shared), state=Submission.State.SCORED).exclude(pk=submission.pk)
-        scored = scored.select_related("baseline_of__split").defer("baseline_of__split__image_ids")
+        scored = scored.select_related("phase", "baseline_of__split").defer("baseline_of__split__image_ids")
         scored = visibility.exclude_withheld(scored, request.user, submission.challenge)
         found |= {one.pk: one for one in scored.order_by("-created")[:_MOST_OFFERED]}
     return list(found.values())
