@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,19 +57,27 @@ def test_an_import_and_the_same_again(path: Path) -> None:
             f'title = "A small challenge"\nfaq = "{"a" * 50_001}"',
             r"challenge\.faq: String should have at most 50000 characters",
         ),
-        ('slug = "small"', 'slug = "sm all"', r"challenge\.slug: String should match"),
+        (
+            'slug = "small"',
+            'slug = "sm all"',
+            r"challenge\.slug: must have only letters, digits, - and _, .*got 'sm all'",
+        ),
         ('rules = "Be fair."', 'rule = "Be fair."', r"challenge\.rule: Extra inputs are not permitted"),
-        ("<alg>", "alg", r"splits\[0\]: results must be a file name with one <alg>"),
-        ("<alg>", "\\n<alg>", r"splits\[0\]: results must contain only printable characters"),
+        ("<alg>", "alg", r"splits\[0\]\.results: must be a file name with one <alg>"),
+        ("<alg>", "\\n<alg>", r"splits\[0\]\.results: must contain only printable characters"),
         ("sort_by", 'metrics = ["METEOR-2"]\nsort_by', r"unknown metric 'METEOR-2'"),
         ("sort_by", 'metrics = ["CLIPScore"]\nsort_by', r"CLIPScore needs files .*can't have it"),
         (
             "sort_by",
             'metrics = ["BLEU", "BLEU-1"]\nsort_by',
-            r"metrics must have unique names \(got 'BLEU-1' twice\)",
+            r"metrics: must have unique names \(got 'BLEU-1' twice\)",
         ),
-        ('sort_by = "CIDEr-D"', 'sort_by = "SPICE"', r"'sort_by' must be one of BLEU-1, .*got 'SPICE'"),
-        ("2036-01-01T00:00:00Z", "2025-01-01T00:00:00Z", r"phases\[0\]: closes must be after opens"),
+        (
+            'sort_by = "CIDEr-D"',
+            'sort_by = "SPICE"',
+            r"splits\[0\]\.sort_by: must be one of BLEU-1, .*got 'SPICE'",
+        ),
+        ("2036-01-01T00:00:00Z", "2025-01-01T00:00:00Z", r"phases\[0\]\.closes: must be after opens"),
         ("2036-01-01T00:00:00Z", "2036-01-01T00:00:00", r"phases\[0\]\.closes: .*timezone"),
         ('splits = ["val"]', 'splits = ["test"]', r"must be one of val \(got 'test'\)"),
         (
@@ -88,6 +97,19 @@ def test_what_is_wrong_is_named(path: Path, old: str, new: str, message: str) ->
     with pytest.raises((ChallengeError, FormatError), match=message):
         import_challenge(path)
     assert not Challenge.objects.exists()
+
+
+def test_all_problems_are_named_at_once(path: Path) -> None:
+    text = path.read_text().replace('slug = "small"', 'slug = "jobs"').replace("<alg>", "alg")
+    text = text.replace("2036-01", "2025-01").replace('"CIDEr-D"', '"SPICE"')
+    path.write_text(text.replace("quota_total = 20", "quota_total = 20\nquota_per_window = 3"))
+    with pytest.raises(ChallengeError) as raised:
+        import_challenge(path)
+    places = re.findall(r"[\w.\[\]]+(?=: )", str(raised.value).removeprefix(f"{path}: "))
+    assert places == [
+        "challenge.slug", "splits[0].results", "splits[0].sort_by", "phases[0].closes",
+        "phases[0].quota_window_days",
+    ]  # fmt: skip
 
 
 def test_references_must_have_the_same_images(path: Path) -> None:
@@ -141,11 +163,11 @@ def edit(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('slug = "small"', 'slug = "jobs"', r"challenge: slug must not be any of accounts, .*got 'jobs'"),
+        ('slug = "small"', 'slug = "jobs"', r"challenge\.slug: must not be any of accounts, .*got 'jobs'"),
         (
             'name = "open"',
             'name = "team"',
-            r"phases\[0\]: name must not be any of .*got 'team'",
+            r"phases\[0\]\.name: must not be any of .*got 'team'",
         ),
     ],
 )

@@ -228,6 +228,7 @@ def test_rules_are_set_on_pages(challenge: Challenge, olga: Someone) -> None:
     olga.do("/small/organize/edit/", **sent)
     challenge.refresh_from_db()
     assert challenge.invitation_only
+    assert "Saved: invitation only, email domains, team size." in olga.see("/small/organize/edit/")
     assert (challenge.email_domains, challenge.team_size) == (["uni.edu", "lab.org"], 4)
     assert 'value="uni.edu lab.org"' in olga.see("/small/organize/edit/")
     form = olga.client.get("/small/organize/phases/open/").context["form"]

@@ -291,10 +291,13 @@ def test_editing_additional_pages(olga: Someone, challenge: Challenge) -> None:
     for changes, message in (
         ({"pages-1-title": "Awards"}, "Enter a name."),
         ({"pages-1-name": "awards", "pages-1-text": "a"}, "Required. To remove the page"),
-        ({"pages-1-name": "a b", "pages-1-title": "A", "pages-1-text": "a"}, "pages: no. 2, name: String"),
+        (
+            {"pages-1-name": "a b", "pages-1-title": "A", "pages-1-text": "a"},
+            "pages: no. 2, name: must have only letters",
+        ),
         (
             {"pages-1-name": "guidelines", "pages-1-title": "A", "pages-1-text": "a"},
-            "pages must have unique names",
+            "pages: must have unique names",
         ),
     ):
         page = edit(two | changes, 422)
@@ -314,7 +317,7 @@ def test_editing_additional_pages(olga: Someone, challenge: Challenge) -> None:
         ({"title": ""}, "This field is required"),
         ({"title": "a" * 201}, "at most 200 characters"),
         ({"title": "a\0b"}, "Null characters are not allowed"),
-        ({"fields-1-name": "a b"}, "no. 2, name: String should match"),
+        ({"fields-1-name": "a b"}, "no. 2, name: must have only letters"),
         ({"fields-1-name": "method"}, "fields must have unique names (got &#x27;method&#x27; twice)"),
         ({"fields-TOTAL_FORMS": "x"}, "ManagementForm data is missing"),
     ],
@@ -398,14 +401,14 @@ def test_adding_a_phase(olga: Someone) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"closes": "2025-01-01T00:00:00"}, "closes must be after opens"),
+        ({"closes": "2025-01-01T00:00:00"}, "must be after opens"),
         ({"closes": "tomorrow"}, "Enter a valid date/time"),
         ({"quota_per_day": "0"}, "greater than or equal to 1"),
         ({"quota_total": "1000001"}, "less than or equal to 1000000"),
         ({"quota_total": "9" * 30}, "less than or equal to 1000000"),
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
-        ({"name": "a b"}, "String should match pattern"),
+        ({"name": "a b"}, "must have only letters, digits, - and _"),
         ({"name": "organize"}, "must not be any of announcements, contact, data, faq"),
     ],
 )
@@ -414,6 +417,12 @@ def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str
     assert message in answer.content.decode()
     assert Phase.objects.count() == 1
     assert not actions()
+
+
+def test_all_that_is_wrong_in_a_phase_is_at_its_field(olga: Someone) -> None:
+    wrong = {"closes": "2025-01-01T00:00:00", "quota_per_window": "3", "final_submissions": "2"}
+    form = olga.do(f"{ROOT}phases/", 422, **_phase(name="final", **wrong)).context["form"]
+    assert set(form.errors) == {"closes", "quota_window_days", "final_submissions"}
 
 
 # References

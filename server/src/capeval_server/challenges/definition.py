@@ -20,6 +20,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import ErrorDetails
 
 from capeval.errors import CapevalWarning, OptionError
 from capeval.formats.declared_fields import FieldType
@@ -40,7 +41,13 @@ from capeval_server.challenges.models import (
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.core.errors import ChallengeError
 
-__all__ = ["ChallengeDefinition", "ColumnsDefinition", "read_definition"]
+__all__ = [
+    "ChallengeDefinition",
+    "ColumnsDefinition",
+    "describe_problem",
+    "describe_problems",
+    "read_definition",
+]
 
 
 MOST_PAGES = 10
@@ -50,7 +57,13 @@ _LONGEST_METRIC = 50
 _DOMAIN = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
 # Rendering a longer text would take seconds.
 Markdown = Annotated[str, Field(max_length=50_000)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+Name = Annotated[str, Field(pattern=_NAME, max_length=50)]
+# Messages about values that do not match a pattern.
+_PATTERNS = {
+    _NAME: "must have only letters, digits, - and _, and begin with a letter or a digit",
+    _DOMAIN: "must be the domain of email addresses in lower case, such as uni.edu",
+}
 
 
 class _Part(BaseModel):
@@ -126,12 +139,23 @@ class ChallengeSettings(_Part):
     # The time from which everybody who can see the challenge can see its images.
     data_released: AwareDatetime | None = None
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _check_not_reserved("slug", self.slug, NOT_CHALLENGES)
-        _check_unique("pages", [page.name for page in self.pages])
-        _check_unique("email_domains", self.email_domains)
-        return self
+    @field_validator("slug")
+    @classmethod
+    def _check_slug(cls, slug: str) -> str:
+        _check_not_reserved("slug", slug, NOT_CHALLENGES)
+        return slug
+
+    @field_validator("pages")
+    @classmethod
+    def _check_pages(cls, pages: list[PageDefinition]) -> list[PageDefinition]:
+        _check_unique("pages", [page.name for page in pages])
+        return pages
+
+    @field_validator("email_domains")
+    @classmethod
+    def _check_domains(cls, domains: list[str]) -> list[str]:
+        _check_unique("email_domains", domains)
+        return domains
 
 
 class ReportedScoresDefinition(_Part):
@@ -254,6 +278,24 @@ class SplitDefinition(_Part):
     sort_by: str
     columns: ColumnsDefinition | None = None
 
+    @field_validator("results")
+    @classmethod
+    def _check_results(cls, results: str) -> str:
+        if results.count(ALGORITHM) != 1 or not results.endswith(".json") or "/" in results:
+            raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
+        if not results.isprintable():
+            raise ValueError(f"results must contain only printable characters (got {results!r})")
+        return results
+
+    @field_validator("image_url")
+    @classmethod
+    def _check_image_url(cls, url: str) -> str:
+        if url and not IMAGE_ID.search(url):
+            raise ValueError(f"image_url must contain {{id}} or {{id:012}} (got {url!r})")
+        if url and urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError(f"image_url must begin with http:// or https:// (got {url!r})")
+        return url
+
     @field_validator("metrics")
     @classmethod
     def _check_metrics(cls, metrics: list[str]) -> list[str]:
@@ -269,12 +311,19 @@ class SplitDefinition(_Part):
                 raise ValueError(
                     f"a metric with its options must have at most {_LONGEST_METRIC} characters (got {name!r})"
                 )
+        _check_unique("metrics", _list_scores(names))
         return names
 
     @field_validator("sort_by")
     @classmethod
     def _normalize_sort_by(cls, sort_by: str, found: ValidationInfo) -> str:
-        return normalize_score(sort_by, _list_scores(found.data.get("metrics", ())))
+        # Invalid metrics are a problem of their own.
+        if "metrics" not in found.data:
+            return sort_by
+        names = _list_scores(found.data["metrics"])
+        sort_by = normalize_score(sort_by, names)
+        validate_choice("sort_by", sort_by, names, error=ValueError)
+        return sort_by
 
     @field_validator("columns")
     @classmethod
@@ -297,12 +346,6 @@ class SplitDefinition(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
-            raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
-        if not self.results.isprintable():
-            raise ValueError(f"results must contain only printable characters (got {self.results!r})")
-        _check_unique("metrics", self.score_names)
-        validate_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
         sets = [references.name for references in self.references]
         _check_unique("references", sets)
         if self.columns is not None:
@@ -311,10 +354,6 @@ class SplitDefinition(_Part):
             _check_chosen("columns.mean_rank", self.columns.mean_rank, self.score_names)
         if all(references.partial for references in self.references):
             raise ValueError("at least one reference set must cover all images (got partial = true for each)")
-        if self.image_url and not IMAGE_ID.search(self.image_url):
-            raise ValueError(f"image_url must contain {{id}} or {{id:012}} (got {self.image_url!r})")
-        if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):
-            raise ValueError(f"image_url must begin with http:// or https:// (got {self.image_url!r})")
         return self
 
 
@@ -330,7 +369,7 @@ class PhaseDefinition(_Part):
     # Limits per calendar month, and within any number of days.
     quota_per_month: Annotated[int, Field(ge=1, le=MOST_IN_ALL)] | None = None
     quota_per_window: Annotated[int, Field(ge=1, le=MOST_IN_ALL)] | None = None
-    quota_window_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = None
+    quota_window_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(None, validate_default=True)
     leaderboard: Literal["public", "after", "hidden"] = "public"
     # The split and the reference set of the leaderboard that opens first, such as test/c5.
     main: str = ""
@@ -344,24 +383,48 @@ class PhaseDefinition(_Part):
     # Whether submissions are on the leaderboard only if their team chose them.
     requires_choice: bool = False
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _check_not_reserved("name", self.name, NOT_PHASES)
-        if self.closes <= self.opens:
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        _check_not_reserved("name", name, NOT_PHASES)
+        return name
+
+    @field_validator("closes")
+    @classmethod
+    def _check_closes(cls, closes: datetime, found: ValidationInfo) -> datetime:
+        opens = found.data.get("opens")
+        if opens is not None and closes <= opens:
             raise ValueError(
-                f"closes must be after opens, {_format_time(self.opens)} (got {_format_time(self.closes)})"
+                f"closes must be after opens, {_format_time(opens)} (got {_format_time(closes)})"
             )
-        if (self.quota_per_window is None) != (self.quota_window_days is None):
+        return closes
+
+    @field_validator("splits")
+    @classmethod
+    def _check_splits(cls, splits: list[str]) -> list[str]:
+        _check_unique("splits", splits)
+        return splits
+
+    @field_validator("quota_window_days")
+    @classmethod
+    def _check_window(cls, days: int | None, found: ValidationInfo) -> int | None:
+        if "quota_per_window" in found.data and (found.data["quota_per_window"] is None) != (days is None):
             raise ValueError("quota_per_window and quota_window_days must be given together")
-        if self.final_submissions > 1 and not self.blind:
-            raise ValueError(
-                f"final_submissions must be 1 in a phase that is not blind (got {self.final_submissions})"
-            )
-        _check_unique("splits", self.splits)
-        _check_unique("captions", self.captions)
-        for name in self.captions:
-            validate_choice("captions", name, self.splits, error=ValueError)
-        return self
+        return days
+
+    @field_validator("captions")
+    @classmethod
+    def _check_captions(cls, captions: list[str], found: ValidationInfo) -> list[str]:
+        _check_unique("captions", captions)
+        _check_chosen("captions", captions, found.data.get("splits", captions))
+        return captions
+
+    @field_validator("final_submissions")
+    @classmethod
+    def _check_final_submissions(cls, number: int, found: ValidationInfo) -> int:
+        if number > 1 and not found.data.get("blind", True):
+            raise ValueError(f"final_submissions must be 1 in a phase that is not blind (got {number})")
+        return number
 
 
 class ChallengeDefinition(_Part):
@@ -427,16 +490,31 @@ def read_definition(
     except ChallengeError as error:
         raise ChallengeError(f"{name}: {error}") from None
     except ValidationError as error:
-        problems = "; ".join(_format_problem(problem["loc"], problem["msg"]) for problem in error.errors())
-        raise ChallengeError(f"{name}: {problems}") from None
+        raise ChallengeError(f"{name}: {describe_problems(error)}") from None
     except OptionError as error:
         raise ChallengeError(f"{name}: {error}") from None
 
 
-def _format_problem(place: tuple[int | str, ...], message: str) -> str:
+def describe_problems(error: ValidationError) -> str:
+    """Return all validation errors with their places."""
+    return "; ".join(map(_format_problem, error.errors()))
+
+
+def _format_problem(problem: ErrorDetails) -> str:
+    place = problem["loc"]
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    message = message.removeprefix("Value error, ")
+    message = describe_problem(problem)
     return f"{where}: {message}" if where else message
+
+
+def describe_problem(problem: ErrorDetails) -> str:
+    """Return the message of a validation error, without the name of its field."""
+    pattern = problem.get("ctx", {}).get("pattern")
+    if problem["type"] == "string_pattern_mismatch" and pattern in _PATTERNS:
+        return f"{_PATTERNS[pattern]} (got {problem['input']!r})"
+    message = problem["msg"].removeprefix("Value error, ")
+    field = problem["loc"][-1] if problem["loc"] else ""
+    return message.removeprefix(f"{field} ").removeprefix(f"{field!r} ")
 
 
 def _check_unique(what: str, names: list[str]) -> None:

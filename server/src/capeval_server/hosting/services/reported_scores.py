@@ -74,16 +74,13 @@ def add_reported(
             file, data, score_names(entry.split), entry.split.challenge.declared_fields
         )
     except ValidationError as error:
-        problem = error.errors()[0]
-        where, message = problem["loc"], problem["msg"].removeprefix("Value error, ")
-        raise ChallengeError(f"{where[0]}: {message}" if where else message) from None
+        raise ChallengeError(definition.describe_problems(error)) from None
     except FormatError as error:
         raise ChallengeError(str(error)) from None
     with lock_challenge(entry.split.challenge) as challenge:
         keep_reported(entry, wanted.name, rows, title=wanted.title, url=wanted.url, ranked=wanted.ranked)
-        what = (
-            f"imported {len(rows)} rows reported elsewhere for {entry.split.name}/{entry.name}: {wanted.name}"
-        )
+        imported = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+        what = f"imported {imported} reported elsewhere for {entry.split.name}/{entry.name}: {wanted.name}"
         record(user, challenge, what)
     return len(rows), left_out
 

@@ -15,11 +15,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
-from capeval_server.challenges.definition import ChallengeDefinition
+from capeval_server.challenges.definition import ChallengeDefinition, describe_problem
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.challenges.services.links import create_link, renew_link
 from capeval_server.challenges.services.locks import lock_challenge, upsert
@@ -234,16 +235,14 @@ def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
     try:
         ChallengeDefinition.model_validate(wanted)
     except ValidationError as error:
-        problems = [_locate_problem(found["loc"], found["msg"], place) for found in error.errors()]
+        problems = [_locate_problem(found, place) for found in error.errors()]
         raise FieldsError(problems) from None
     except OptionError as error:
         raise FieldsError([("", str(error))]) from None
 
 
-def _locate_problem(
-    found: tuple[str | int, ...], message: str, place: tuple[str | int, ...]
-) -> tuple[str, str]:
-    message = message.removeprefix("Value error, ")
+def _locate_problem(problem: ErrorDetails, place: tuple[str | int, ...]) -> tuple[str, str]:
+    found, message = problem["loc"], describe_problem(problem)
     if found[: len(place)] != place or len(found) == len(place):
         return "", message
     field, *within = found[len(place) :]

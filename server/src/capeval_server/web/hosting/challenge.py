@@ -79,7 +79,8 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             shown = {**sets, "current": about, **_list_parts(challenge)}
             return _show_conflict(request, challenge, error, form, "edit", **shown)
         else:
-            add_success_message(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
+            names = ", ".join(changed).replace("_", " ")
+            add_success_message(request, f"Saved: {names}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
     shown = {"form": form, **sets, **_list_parts(challenge)}
     shown["link"] = _get_link(request, challenge)

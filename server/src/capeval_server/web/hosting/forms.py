@@ -163,10 +163,6 @@ def show_new_problem(form: NewChallengeForm, text: str) -> None:
     for part in text.removeprefix("challenge.toml: ").split("; "):
         place, _, message = part.partition(": ")
         field = _FIELD_BY_PATH.get(place.strip("'"))
-        if field is None:
-            # Errors of checks between fields name the field in the message.
-            first = message.partition(" ")[0].strip("'")
-            field = first if first in ("closes", "sort_by") else None
         form.add_error(field, message if field else part)
 
 
