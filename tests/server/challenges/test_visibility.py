@@ -239,6 +239,13 @@ def test_an_archive_is_only_read(challenge: Challenge, ann: Participant, eve: So
     submission = ann.scored()
     _set(challenge, "archived")
     assert "This challenge is archived." in eve.see("/small/")
+    # Nothing leads to a form that would be refused, although the phase is open.
+    form = "/small/open/submit/"
+    for page in ("/", "/small/", "/small/open/", "/small/submissions/", "/small/team/"):
+        assert form not in ann.see(page), page
+    assert "Invite members" not in ann.see("/small/team/")
+    assert "It accepts no submissions." in (page := ann.see(form))
+    assert 'type="file"' not in page
     eve.client.post("/small/join/", {"how": "alone", "accept": "on"})
     assert challenge.memberships.count() == 1
     refused = ann.submit()

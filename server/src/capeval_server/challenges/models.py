@@ -93,6 +93,11 @@ class Challenge(models.Model):
         """Whether everybody can find and see the challenge."""
         return self.visibility in (self.Visibility.PUBLIC, self.Visibility.ARCHIVED)
 
+    @property
+    def is_archived(self) -> bool:
+        """Whether nobody can join or submit any more."""
+        return self.visibility == self.Visibility.ARCHIVED
+
     def get_state(self, now: datetime) -> str:
         """Return the state of the challenge: its visibility or, if it is public, the state of its phases."""
         if self.visibility != self.Visibility.PUBLIC:

@@ -47,11 +47,12 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     phases = nearest(challenge.phases.all(), now)
     shown = [one for one in phases if one.get_state(now) != "upcoming"]
     boards = [one for one in shown if organizer or one.shows_leaderboard(now)]
+    accepting = [one for one in phases if one.get_state(now) == "open" and not challenge.is_archived]
     team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
         "leaderboard": _link_phases("leaderboard", challenge, boards),
         "captions": _link_phases("captions", challenge, _filter_with_captions(shown, now)),
-        "submit": _link_phases("submit", challenge, [one for one in phases if one.get_state(now) == "open"]),
+        "submit": _link_phases("submit", challenge, accepting),
     }
     of_phases = places.get(current, {})
     return {

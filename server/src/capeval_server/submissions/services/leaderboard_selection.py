@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.services.standing import lock_siblings, update_standing
@@ -36,7 +36,7 @@ def set_standing(submission: Submission, stands: bool | None) -> Submission:
             raise NotFoundError
         # Read again, with a lock: the results may become final at the same time.
         phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
-        if phase is not None and phase.challenge.visibility == Challenge.Visibility.ARCHIVED:
+        if phase is not None and phase.challenge.is_archived:
             raise SubmissionStateError(f"challenge {phase.challenge.slug!r} is archived")
         if phase is not None and phase.final is not None:
             raise SubmissionStateError(f"the results of phase {phase.name!r} are final")

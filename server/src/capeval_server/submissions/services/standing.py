@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Phase
 from capeval_server.challenges.selectors.main_leaderboard import get_main
 from capeval_server.submissions.models import UNFINISHED, Score, Submission
 from capeval_server.submissions.selectors.scores import higher_is_better
@@ -96,8 +96,7 @@ def update_standings(phase: Phase) -> None:
 def is_settled(phase: Phase) -> bool:
     """Return whether the submissions on a phase's leaderboard can't be replaced any more."""
     is_published = phase.blind and phase.published is not None
-    is_archived = phase.challenge.visibility == Challenge.Visibility.ARCHIVED
-    return phase.final is not None or is_published or is_archived
+    return phase.final is not None or is_published or phase.challenge.is_archived
 
 
 def _is_candidate(phase: Phase, siblings: Sequence[Submission], row: Submission) -> bool:

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from capeval.errors import FormatError
 from capeval.formats.declared_fields import check_declared
-from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.models import Phase
 from capeval_server.core.errors import PhaseError, RepeatedKeyError, TeamError, UploadError
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.quotas.limits import check_quota
@@ -113,7 +113,7 @@ def _check_open(phase: Phase, arrived: datetime) -> None:
     if (when := phase.get_state(arrived)) != "open":
         state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
         raise PhaseError(f"phase {phase.name!r} {state}")
-    if phase.challenge.visibility == Challenge.Visibility.ARCHIVED:
+    if phase.challenge.is_archived:
         raise PhaseError(f"challenge {phase.challenge.slug!r} is archived")
     if phase.blind and phase.published is not None:
         raise PhaseError(f"the results of phase {phase.name!r} are published")

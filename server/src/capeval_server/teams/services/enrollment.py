@@ -144,7 +144,7 @@ def _lock(user: User, challenge: Challenge) -> Challenge:
 
 
 def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
-    if challenge.visibility == Challenge.Visibility.ARCHIVED:
+    if challenge.is_archived:
         raise TeamError(f"challenge {challenge.slug!r} is archived: nobody can join it")
     _check_rules(user, team, challenge)
     block = block_of(user, challenge)

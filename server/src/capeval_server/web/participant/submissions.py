@@ -70,6 +70,7 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"challenge": challenge, "team": team, "phases": phases, "phase": phase}
     if phase is not None:
         context |= _list_page(request, team, phase)
+        context["accepts"] = phase.get_state(timezone.now()) == "open" and not challenge.is_archived
     return render(request, f"{TEMPLATES}/submissions.html", context)
 
 

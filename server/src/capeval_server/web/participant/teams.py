@@ -79,6 +79,7 @@ def _show_team(
     valid = found.code and found.code_expires and found.code_expires > now
     place = f"{reverse('join', args=[challenge.slug])}?{urlencode({'code': found.code})}"
     phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
+    submits = own.approved and not challenge.is_archived
     context = {
         "challenge": challenge,
         "team": found,
@@ -87,7 +88,7 @@ def _show_team(
         "link": request.build_absolute_uri(place) if valid else "",
         "form": form,
         "submitted": found.submissions.exists(),
-        "phases": [(phase, limits.quota(found, phase, now)) for phase in phases] if own.approved else [],
+        "phases": [(phase, limits.quota(found, phase, now)) for phase in phases] if submits else [],
         "shown": [phase for phase in challenge.phases.order_by("opens", "pk") if phase.captions],
         "now": now,
     }

@@ -119,6 +119,7 @@ def _show_form(
         "now": now,
         "opens_later": when == "upcoming",
         "closed": when == "closed",
+        "accepts": when == "open" and not phase.challenge.is_archived,
         "files": [
             {
                 "split": split,

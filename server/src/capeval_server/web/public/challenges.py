@@ -64,10 +64,12 @@ def _list_phases(challenge: Challenge, now: datetime, *, organizer: bool = False
     return [
         {
             "phase": phase,
-            "state": (state := phase.get_state(now)),
+            # Phases of an archived challenge accept no submissions.
+            "state": "archived" if challenge.is_archived and state != "closed" else state,
             "shown": state != "upcoming" and (organizer or phase.shows_leaderboard(now)),
         }
         for phase in nearest(challenge.phases.all(), now)
+        for state in (phase.get_state(now),)
     ]
 
 
