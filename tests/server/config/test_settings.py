@@ -203,22 +203,30 @@ def test_a_store_needs_what_speaks_s3(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "address",
+    ("address", "problems"),
     [
-        "",
-        "mysql://u:secret@h/name",
-        "postgresql://u:secret@h",
-        "postgresql://u:secret@h/name?color=red",
-        "postgresql://u:secret@h/name?sslmode",
-        "dbname=name password=secret",
+        ("", "a different form"),
+        ("mysql://u:secret@h/name", "a different form"),
+        ("dbname=name password=secret", "a different form"),
+        ("postgresql://u:secret@[::1/name", "a different form"),
+        ("postgresql://u:secret@h", "no name of the database"),
+        ("postgresql://u:secret@h/name?color=red", "the unknown option 'color'"),
+        ("postgresql://u:secret@h/name?sslmode", "option 'sslmode' without a value"),
+        ("postgresql://u:a?secret=1@h/name", "a different form"),
+        # All problems at once.
+        (
+            "postgresql://u:secret@h:port/?color=red&sslmode=require",
+            "the unknown option 'color', no name of the database, an invalid port",
+        ),
     ],
 )
 def test_other_addresses_of_databases_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str, problems: str
 ) -> None:
     monkeypatch.setenv("CAPEVAL_SERVER_DATABASE", address)
     with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_DATABASE must be postgresql://") as caught:
         environment.database(tmp_path)
+    assert str(caught.value).endswith(f"(got {problems})")
     assert "secret" not in str(caught.value)
 
 

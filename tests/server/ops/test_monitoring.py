@@ -218,12 +218,17 @@ def test_all_settings_that_do_not_fit_are_named(settings: Any) -> None:
 
 def test_mail_without_a_sender(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    (finding,) = installation_checks._check_mail()
-    assert (finding.level, "CAPEVAL_SERVER_EMAIL_FROM is not set" in finding.text) == ("warning", True)
+    found = [(each.level, each.text) for each in installation_checks._check_mail()]
+    sender = "CAPEVAL_SERVER_EMAIL_FROM is not set: the sender of mail is on localhost"
+    assert found == [("ok", f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT} answers"), ("warning", sender)]
     settings.DEFAULT_FROM_EMAIL = "capeval@example.org"
-    (finding,) = installation_checks._check_mail()
-    assert finding.level == "ok"
+    assert {each.level for each in installation_checks._check_mail()} == {"ok"}
     assert not mail.outbox
+    # Both problems are reported at once.
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    settings.DEFAULT_FROM_EMAIL = "capeval@localhost"
+    assert [each.level for each in installation_checks._check_mail()] == ["problem", "warning"]
 
 
 def test_a_nearly_full_disk(settings: Any) -> None:

@@ -236,8 +236,6 @@ def database(folder: Path) -> dict[str, Any]:
     if address is None:
         return _get_sqlite_settings(folder / "capeval.sqlite3")
     parts = _parse_postgresql(address)
-    expected = "postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options of PostgreSQL's clients"
-    _require(bool(parts.get("dbname")), "DATABASE", f"{expected}, such as sslmode")
     names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -267,16 +265,52 @@ def _get_timeout_options() -> dict[str, Any]:
 
 
 def _parse_postgresql(address: str) -> dict[str, Any]:
-    """Return the parts of a PostgreSQL database's URL, or nothing for another URL."""
+    """Return the parts of a PostgreSQL database's URL.
+
+    Raises:
+        ImproperlyConfigured: The URL is invalid. The message has all problems, without parts that may be
+            secret.
+    """
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
-    if not address.startswith(("postgresql://", "postgres://")):
-        return {}
+    server, _, query = address.partition("?")
+    options, problems = _select_options(query)
+    parts: dict[str, Any] = {}
     try:
-        return dict(conninfo_to_dict(address))
+        # With an @, the query may be the rest of a password that contains a question mark.
+        if address.startswith(("postgresql://", "postgres://")) and "@" not in query:
+            parts = dict(conninfo_to_dict(f"{server}?{'&'.join(options)}"))
     except ProgrammingError:
-        return {}
+        pass
+    if not parts:
+        problems = ["a different form"]
+    elif not parts.get("dbname"):
+        problems.append("no name of the database")
+    ports = str(parts.get("port") or "").split(",")
+    if any(port and not (port.isdecimal() and 0 < int(port) < 2**16) for port in ports):
+        problems.append("an invalid port")
+    if problems:
+        raise ImproperlyConfigured(
+            f"{PREFIX}DATABASE must be postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options"
+            f" of PostgreSQL's clients, such as sslmode (got {', '.join(problems)})"
+        )
+    return parts
+
+
+def _select_options(query: str) -> tuple[list[str], list[str]]:
+    """Return the options of PostgreSQL's clients in the query of a URL, and the problems of the others."""
+    from psycopg.pq import Conninfo
+
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    options, problems = [], []
+    for option in filter(None, query.split("&")):
+        name, equals, _ = option.partition("=")
+        if equals and name in known:
+            options.append(option)
+        else:
+            problems.append(f"the unknown option {name!r}" if equals else f"option {name!r} without a value")
+    return options, problems
 
 
 def files(given: str) -> dict[str, Any]:

@@ -196,19 +196,16 @@ def _check_mail() -> Iterator[InstallationCheckResult]:
         mail.open()
         mail.close()
     except (OSError, smtplib.SMTPException) as error:
-        yield InstallationCheckResult(
-            "problem", "mail", f"{server} does not accept mail ({_get_first_line(error)})"
-        )
-        return
-    if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
-        text = (
-            f"{server} answers, but CAPEVAL_SERVER_EMAIL_FROM is not set: the sender of mail is on localhost"
-        )
+        text = f"{server} does not accept mail ({_get_first_line(error)})"
+        yield InstallationCheckResult("problem", "mail", text)
+    else:
+        yield InstallationCheckResult("ok", "mail", f"{server} answers")
+    sender = settings.DEFAULT_FROM_EMAIL
+    if sender.endswith("@localhost"):
+        text = "CAPEVAL_SERVER_EMAIL_FROM is not set: the sender of mail is on localhost"
         yield InstallationCheckResult("warning", "mail", text)
-        return
-    yield InstallationCheckResult(
-        "ok", "mail", f"{server} answers; mail is from {settings.DEFAULT_FROM_EMAIL}"
-    )
+    else:
+        yield InstallationCheckResult("ok", "mail", f"mail is from {sender}")
 
 
 def _check_workers() -> Iterator[InstallationCheckResult]:
