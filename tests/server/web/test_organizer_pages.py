@@ -827,7 +827,13 @@ def test_hiding(olga: Someone, ann: Participant) -> None:
 
 def test_taking_off(olga: Someone, ann: Participant) -> None:
     submission = ann.scored(stands=True)
-    olga.do(f"{ROOT}submissions/{submission.pk}/off/")
+    place = f"{ROOT}submissions/{submission.pk}/"
+    # Not offered if the leaderboard can't change any more.
+    Challenge.objects.update(visibility="archived")
+    assert f"{place}off/" not in olga.see(place)
+    Challenge.objects.update(visibility="public")
+    assert f"{place}off/" in olga.see(place)
+    olga.do(f"{place}off/")
     assert rows() == []
     assert actions() == ["took a submission off the leaderboard"]
 

@@ -22,6 +22,7 @@ from capeval_server.challenges.selectors.main_leaderboard import get_main
 from capeval_server.hosting.services import moderation
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.selectors.scores import headline
+from capeval_server.submissions.services.standing import is_settled
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     FAILURES,
@@ -174,6 +175,7 @@ def _show_submission(
         declared=[
             (label(field.name), found.declared.get(field.name, "")) for field in challenge.declared_fields
         ],
+        settled=found.phase is not None and is_settled(found.phase),
         logs=bool(found.log) or any(result.log for result in results),
         status=form_status(form),
     )
