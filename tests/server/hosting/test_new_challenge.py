@@ -80,8 +80,12 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
         ">captions_test_&lt;alg&gt;_results.json<",
         ">everybody<",
         ">unlisted<",
+        ">Teams with public captions<",
+        ">those of teams that agreed<",
     ):
         assert text in page
+    # Settings without a value are left out.
+    assert ">FAQ<" not in page
     assert not Challenge.objects.exists()
     maker.do("/new/apply/", **_hidden(page))
     made = Challenge.objects.get()

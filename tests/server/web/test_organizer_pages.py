@@ -892,6 +892,10 @@ def test_the_list_of_participants_states_the_rules(olga: Someone, challenge: Cha
     page = olga.see(place)
     assert "An organizer approves each participant before they can submit. Only invited people" in page
     assert "need a verified email address of uni.edu or lab.org." in page
+    user = User.objects.create(username="ann")
+    Challenge.objects.update(email_domains=[])
+    make_team(user, Challenge.objects.get())
+    assert "<caption>1 participant, waiting for approval</caption>" in olga.see(place)
 
 
 def test_organizers_of_organizers(olga: Someone, ann: Participant) -> None:

@@ -13,6 +13,10 @@ __all__ = ["Section", "in_words"]
 
 _LABELS = {
     "slug": "Name in URLs",
+    "faq": "FAQ",
+    "approval": "Participants must be approved",
+    "invitation_only": "Only invited people can join",
+    "team_size": "Members per team",
     "fields": "Declared fields",
     "results": "Names of result files",
     "sort_by": "Ranking score",
@@ -28,11 +32,16 @@ _LABELS = {
     "final_submissions": "Final submissions per team",
     "requires_choice": "Teams choose the submission on the leaderboard",
     "leaderboard": "Leaderboard visibility",
+    "main": "Main leaderboard",
+    "captions": "Splits with public captions",
+    "captions_by": "Teams with public captions",
     "opens": "Opens (UTC)",
     "closes": "Closes (UTC)",
     "human": "Human captions",
     "public": "Public",
 }
+# Labels of values, by key.
+_CHOICES = {"leaderboard": Phase.Leaderboard.choices, "captions_by": Phase.CaptionsBy.choices}
 # Labels of the lists in a definition, by key.
 _SECTIONS = {"splits": "Split", "phases": "Phase"}
 
@@ -80,6 +89,6 @@ def _render_label(parts: Sequence[str]) -> str:
 def _render_value(key: str, text: str) -> str:
     if text in ("True", "False"):
         return "yes" if text == "True" else "no"
-    if key == "leaderboard":
-        return str(dict(Phase.Leaderboard.choices).get(text, text))
+    if key in _CHOICES:
+        return str(dict(_CHOICES[key]).get(text, text))
     return text.removesuffix("+00:00") if key in ("opens", "closes") else text
