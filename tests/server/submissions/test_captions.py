@@ -158,7 +158,8 @@ def test_people_are_shown_only_where_their_references_are_public(written: Path) 
     written.write_text(shown)
     challenge = import_challenge(written)
     assert worker.work_once()
-    assert data()["systems"] == ["human (human)"]
+    assert data()["systems"] == ["human"]
+    assert "by <bdi>human</bdi>" not in page()
     written.write_text(shown.replace("public = true", "public = false", 1))
     import_challenge(written)
     assert "No captions yet." in page()

@@ -29,7 +29,7 @@ from capeval_server.submissions.selectors.image_browser import (
     references_in,
     score_columns,
 )
-from capeval_server.submissions.selectors.method_names import name_method
+from capeval_server.submissions.selectors.method_names import name_system
 
 __all__ = ["Filter", "ShownCaptions", "shown_methods", "shown_splits"]
 
@@ -218,7 +218,7 @@ class ShownCaptions:
         ids = [self._ids[place] for place in places]
         said = [
             SystemCaptions(
-                name=f"{name_method(one, self.split.challenge)} ({one.entrant})",
+                name=name_system(one, self.split.challenge),
                 captions=[self._get_captions(at).get(image, ("",))[0] for image in ids],
                 values=self._values[at][list(places)],
             )

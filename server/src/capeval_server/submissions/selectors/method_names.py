@@ -8,7 +8,7 @@ from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Challenge
 from capeval_server.submissions.models import Submission
 
-__all__ = ["choose_method", "name_method"]
+__all__ = ["choose_method", "name_method", "name_system"]
 
 _LONGEST = 100
 
@@ -30,3 +30,9 @@ def name_method(submission: Submission, challenge: Challenge) -> str:
     """Return the name of a submission's method, shortened to 100 characters."""
     name = choose_method(challenge, submission.declared, submission.algorithm)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def name_system(submission: Submission, challenge: Challenge) -> str:
+    """Return the name of a submission's method and, if it is different, its team."""
+    name = name_method(submission, challenge)
+    return name if name == submission.entrant else f"{name} ({submission.entrant})"
