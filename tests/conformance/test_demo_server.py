@@ -11,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.processes import PROJECT, reserved_port
+from tests.ports import reserved_port
+from tests.server.processes import PROJECT
 from tests.waiting import PATIENCE, wait_until
 
 OTHERS = ("CAPEVAL_", "DJANGO_")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.journeys.installation import User, install
 from tests.once import made_once
+from tests.ports import reserved_port
 from tests.waiting import PATIENCE, wait_until
 
 __all__ = ["Captions", "Site", "draw_picture", "judge", "normalize", "read_captions", "running", "user"]
@@ -123,9 +123,7 @@ class Site:
 @contextmanager
 def running(user: User) -> Iterator[Site]:
     """Run the server and a worker until the end of the block."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    reserved, port = reserved_port()
     site = Site(f"http://127.0.0.1:{port}", user.folder / "server.log")
 
     def answers() -> bool:
@@ -135,6 +133,7 @@ def running(user: User) -> Iterator[Site]:
             return False
 
     with (
+        reserved,
         user.start(f"capeval server start --port {port} --processes 1", log=user.folder / "server.log"),
         user.start("capeval server worker", log=user.folder / "worker.log"),
     ):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
 
 from tests.journeys.installation import WHEELS, User, has_spice_wheel, install
+from tests.ports import reserved_port
 from tests.waiting import wait_until
 
 REFERENCES = {
@@ -153,9 +153,7 @@ def test_the_server_alone_hosts_a_challenge(tmp_path: Path) -> None:
     again = f"{LEFT_OUT}, then import the challenge with metrics = {json.dumps(METRICS)}"
     assert imported.stderr.splitlines()[0] == f"capeval: warning: {again}"
     user.run("capeval server worker --until-empty")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    reserved, port = reserved_port()
 
     def read() -> str | None:
         try:
@@ -167,7 +165,7 @@ def test_the_server_alone_hosts_a_challenge(tmp_path: Path) -> None:
             # The server has not started yet.
             return None
 
-    with user.start(f"capeval server start --port {port} --processes 1"):
+    with reserved, user.start(f"capeval server start --port {port} --processes 1"):
         page = wait_until(read, lambda: "the leaderboard was not served")
     assert "Human" in page
     assert "CIDEr-D" in page

@@ -25,6 +25,7 @@ import pytest
 
 from capeval_server.examples import write_example
 from tests.once import made_once
+from tests.ports import reserved_port
 from tests.server.clock import stopped_clock
 from tests.server.forked_commands import ForkedCommands
 from tests.server.kit import METRICS, RESULTS, results
@@ -37,7 +38,6 @@ __all__ = [
     "Postgres",
     "Server",
     "postgres_programs",
-    "reserved_port",
     "running_postgres",
 ]
 
@@ -74,14 +74,6 @@ def _execute(place: str, *statements: str) -> None:
     with psycopg.connect(f"{place}/postgres", autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
-
-
-def reserved_port(address: str = "127.0.0.1") -> tuple[socket.socket, int]:
-    """Reserve a port for a listener with SO_REUSEADDR, for as long as the returned socket is open."""
-    reserved = socket.socket()
-    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    reserved.bind((address, 0))
-    return reserved, reserved.getsockname()[1]
 
 
 class Server:

@@ -17,7 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.processes import PROJECT, Server, reserved_port
+from tests.ports import reserved_port
+from tests.server.processes import PROJECT, Server
 from tests.waiting import PATIENCE, wait_until
 
 DEPLOY = PROJECT / "deploy"
@@ -33,12 +34,6 @@ def needed(name: str) -> str:
             f"LEFT OUT: {name} is not installed here (Debian: apt-get install nginx-light caddy systemd)"
         )
     return found
-
-
-def free_port() -> int:
-    reserved, port = reserved_port()
-    reserved.close()
-    return port
 
 
 def changed(path: Path, *changes: tuple[str, str]) -> str:
@@ -120,7 +115,8 @@ class Proxy:
 @contextmanager
 def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
     """nginx with the block of `deploy`, and settings that log all requests, as in Debian."""
-    program, folder, port, plain = needed("nginx"), server.folder / "nginx", free_port(), free_port()
+    program, folder = needed("nginx"), server.folder / "nginx"
+    (reserved, port), (reserved_plain, plain) = reserved_port(), reserved_port()
     folder.mkdir()
     certificate, key = signed(folder)
     site = prepared(server, port, processes)
@@ -143,7 +139,8 @@ def nginx(server: Server, *, processes: int | None = None) -> Iterator[Proxy]:
         f" http {{ access_log {folder}/requests; {temporary} include {folder}/site.conf; }}"
     )
     logs = tuple(folder / name for name in ("log", "errors", "requests"))
-    with running([program, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, logs[0]):
+    command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    with reserved, reserved_plain, running(command, port, logs[0]):
         yield Proxy(site, certificate, logs, plain)
 
 
@@ -158,7 +155,8 @@ def answers(proxy: Proxy) -> bool:
 @contextmanager
 def caddy(server: Server, *, processes: int | None = None, composed: bool = False) -> Iterator[Proxy]:
     """Caddy with the Caddyfile of `deploy`, or as the compose file runs it, which sets the names in it."""
-    program, folder, port, plain = needed("caddy"), server.folder / "caddy", free_port(), free_port()
+    program, folder = needed("caddy"), server.folder / "caddy"
+    (reserved, port), (reserved_plain, plain) = reserved_port(), reserved_port()
     folder.mkdir()
     site = prepared(server, port, processes)
     address = server.root.removeprefix("http://")
@@ -190,7 +188,7 @@ def caddy(server: Server, *, processes: int | None = None, composed: bool = Fals
     (folder / "Caddyfile").write_text(text)
     command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     log = folder / "log"
-    with running(command, port, log, **environment):
+    with reserved, reserved_plain, running(command, port, log, **environment):
         certificate = folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"
         proxy = Proxy(site, certificate, (log,), plain)
         # Caddy makes the site's certificate after its own.

@@ -15,6 +15,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.ports import reserved_port
 from tests.server.kit import RESULTS, results
 from tests.server.processes import PROJECT, Server
 from tests.server.proxies import (
@@ -22,7 +23,6 @@ from tests.server.proxies import (
     PASSWORD,
     PROXIES,
     client_of,
-    free_port,
     needed,
     prepared,
     running,
@@ -109,11 +109,13 @@ def check_site(server: Server, site: str, certificate: Path) -> None:
 
 def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
     """Without the lines of the documented block, the check reports each problem."""
-    program, folder, port = needed("nginx"), fresh.folder / "nginx", free_port()
+    program, folder = needed("nginx"), fresh.folder / "nginx"
+    reserved, port = reserved_port()
     folder.mkdir()
     certificate, key = signed(folder)
     site = prepared(fresh, port, None)
     fresh.env["SSL_CERT_FILE"] = str(certificate)
+    command = [program, "-p", str(folder), "-c", str(folder / "nginx.conf")]
     for lines, problem in (
         ("", "the proxy must pass on the Host header"),
         ("proxy_set_header Host $http_host;", "it redirects to itself: the proxy must set X-Forwarded-Proto"),
@@ -132,10 +134,11 @@ def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
             f" listen {port} ssl; ssl_certificate {certificate}; ssl_certificate_key {key};"
             f" location / {{ proxy_pass {fresh.root}; {lines} }} }} }}"
         )
-        with running([program, "-p", str(folder), "-c", str(folder / "nginx.conf")], port, folder / "log"):
+        with running(command, port, folder / "log"):
             found = fresh.done("check").stdout
         assert f"problem  {site}: " in found, (lines, found)
         assert problem in found, (lines, found)
+    reserved.close()
 
 
 @pytest.mark.parametrize("name", PROXIES)

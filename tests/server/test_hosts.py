@@ -13,8 +13,9 @@ from typing import LiteralString
 import psycopg
 import pytest
 
+from tests.ports import reserved_port
 from tests.server.hosts import Host, Network, ObjectStore, running_network
-from tests.server.processes import Postgres, Server, reserved_port, running_postgres
+from tests.server.processes import Postgres, Server, running_postgres
 from tests.waiting import wait_until
 
 # Reference sets of the small challenge, with their first versions.

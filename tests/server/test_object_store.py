@@ -9,8 +9,8 @@ import pytest
 from django.core.files.base import ContentFile
 
 from capeval_server.core.object_store import ObjectStore
+from tests.ports import reserved_port
 from tests.server import hosts
-from tests.server.processes import reserved_port
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,16 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from capeval.data.captions import ImageId
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Release
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.task_types import TASKS
 from capeval_server.annotation.task_types.judged_captions import JudgedCaptions
-from capeval_server.challenges.models import Split
+from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Split
 from capeval_server.leaderboards.judgments import list_judgments
 from tests.server.annotation.test_leaderboard_judging import API, judged, olga, pictures, storage
 from tests.server.campaigns import STUDY
@@ -186,10 +188,18 @@ def test_answers_become_the_expected_columns(olga: Someone) -> None:
     # Another split doesn't have these columns, because its images were not judged.
     split = Split.objects.get()
     assert {column.question for column in list_judgments(split)} == board.keys()
-    split.pk, split.name, split.image_ids = None, "other", [1001, 1002]
-    split.save()
-    assert list_judgments(split) == ()
-    split.delete()
+    other = Split.objects.create(
+        challenge=split.challenge, name="other", results="o", metrics=split.metrics, image_ids=[1001, 1002]
+    )
+    references = ReferenceSet.objects.create(split=other, name="c5", public=True)
+    ReferenceVersion.objects.create(reference_set=references, number=references.version, sha256="0" * 64)
+    assert list_judgments(other) == ()
+    # The images, of which a split has tens of thousands, are only read once.
+    with CaptureQueriesContext(connection) as queries:
+        assert list_judgments(other) == ()
+        assert list_judgments(split)
+    assert not any("image_ids" in query["sql"] for query in queries)
+    other.delete()
     # One worker passed each check, and the two others failed it.
     checks = CheckResult.objects.values_list("response__item__campaign__kind", "passed")
     with_checks = ("m2", "m3", "m5", "rating")

@@ -16,8 +16,9 @@ from django.test import Client
 
 from capeval_server.ops import installation_checks, probes
 from capeval_server.ops.logging import JsonFormatter, LineFormatter, request_named
+from tests.ports import reserved_port
 from tests.server.kit import Participant
-from tests.server.processes import Server, reserved_port
+from tests.server.processes import Server
 
 TOKEN = "a-token-of-this-test"
 ELSEWHERE = {"Host": "10.0.0.1"}

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
+
+from django.db.models import F
 
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.scoring.significance import is_significant
 from capeval.studies.judging import HUMAN, RANDOM
-from capeval_server.challenges.models import Challenge, Split
+from capeval_server.challenges.models import Challenge, ReferenceVersion, Split
 
 __all__ = [
     "HumanScoreColumn",
@@ -158,17 +160,36 @@ def list_judgments(split: Split, as_of: datetime | None = None) -> tuple[HumanSc
     columns = [column for source in _sources for column in source(split.challenge, as_of)]
     if not any(column.images for column in columns):
         return tuple(columns)
-    own = _list_image_ids(split)
-    elsewhere = [column for column in columns if column.images and not column.images <= own]
-    if elsewhere:
-        others = [_list_image_ids(other) for other in split.challenge.splits.exclude(pk=split.pk)]
-        columns = [
-            column
-            for column in columns
-            if column not in elsewhere or not any(column.images <= ids for ids in others)
-        ]
-    return tuple(columns)
+    files = _list_reference_files(split.challenge)
+
+    def contains(split: int, column: HumanScoreColumn) -> bool:
+        return _contains(split, files[split], column.images)
+
+    return tuple(
+        column
+        for column in columns
+        if not column.images
+        or contains(split.pk, column)
+        or not any(contains(other, column) for other in files if other != split.pk)
+    )
 
 
-def _list_image_ids(split: Split) -> frozenset[str]:
-    return frozenset(map(str, split.image_ids))
+def _list_reference_files(challenge: Challenge) -> dict[int, tuple[str, ...]]:
+    """Return the SHA-256 of the files with the current references of each split, by the split's key."""
+    current = ReferenceVersion.objects.filter(
+        reference_set__split__challenge=challenge, number=F("reference_set__version")
+    )
+    found: dict[int, list[str]] = {}
+    for split, file in current.values_list("reference_set__split", "sha256").order_by("reference_set"):
+        found.setdefault(split, []).append(file)
+    return {split: tuple(files) for split, files in found.items()}
+
+
+@lru_cache(maxsize=400)
+def _contains(split: int, _files: tuple[str, ...], images: frozenset[str]) -> bool:
+    """Return whether a split has some images.
+
+    The images of a split only change together with the files of its references. The lists are long, so they
+    are not read for each leaderboard.
+    """
+    return images <= set(map(str, Split.objects.values_list("image_ids", flat=True).get(pk=split)))

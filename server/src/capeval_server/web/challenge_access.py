@@ -72,7 +72,7 @@ class ChallengeAccessMiddleware:
             found = Challenge.objects.filter(Q(phases__submissions=pk) | of_baseline).distinct()
         else:
             return None
-        challenge = found.first()
+        challenge = found.only("slug", "visibility", "data_released").first()
         if challenge is None or (match and match.url_name == _LINK):
             # A missing challenge and a hidden one are alike, also for visitors without an account.
             if challenge is None and _OF_CHALLENGES.match(route):

@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+# The fields of releases and campaigns that are read for each leaderboard.
+_SHOWN = ("folder", "name", "time", "campaign__slug", "campaign__title")
 # Columns by release, which never change.
 _loaded: BoundedCache[int, tuple[HumanScoreColumn, ...]] = BoundedCache(most=200)
 
@@ -114,7 +116,7 @@ def _list_latest(challenge: Challenge, as_of: datetime | None = None) -> list[Re
     rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=judgment_kinds())
     if as_of is not None:
         rows = rows.filter(time__lte=as_of)
-    found = rows.select_related("campaign").order_by("time", "pk")
+    found = rows.select_related("campaign").only(*_SHOWN).order_by("time", "pk")
     return list({release.campaign_id: release for release in found}.values())
 
 

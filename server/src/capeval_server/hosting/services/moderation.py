@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from capeval_server.accounts.services.reservations import confirmed
 from capeval_server.audit.models import record
-from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase, ReferenceSet
 from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import SubmissionStateError, TeamError
 from capeval_server.submissions.models import LONGEST_REASON, Submission
@@ -36,7 +36,8 @@ _DONE = {
 
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
     """Return all submissions of a challenge, including its human baselines."""
-    of_it = Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
+    sets = ReferenceSet.objects.filter(split__challenge=challenge)
+    of_it = Q(phase__in=challenge.phases.all()) | Q(baseline_of__in=sets)
     return (
         Submission.objects.filter(of_it)
         .select_related("team", "phase", "user", "baseline_of__split")
