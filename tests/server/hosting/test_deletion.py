@@ -33,6 +33,7 @@ PAGE = "/small/organize/"
 
 def _export(olga: Someone) -> bytes:
     olga.do(f"{PAGE}export/")
+    assert "The export is being prepared: download it" in olga.see(PAGE)
     assert worker.work_once()
     answer = olga.client.get(f"{PAGE}export/")
     assert answer.status_code == 200

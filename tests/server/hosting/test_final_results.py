@@ -154,6 +154,14 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
         olga.user, closed.challenge, {**there, "leaderboard": "hidden"}, seen=fingerprint(there)
     )
     assert Phase.objects.get().leaderboard == "hidden"
+    # Mean ranks would change the order, but they may be chosen from other scores.
+    split = closed.challenge.splits.get()
+    columns = {"mean_rank": ["BLEU-1", "CIDEr-D"]}
+    with pytest.raises(settings.FieldsError, match="'val' can't change: the results of phase 'open' are"):
+        settings.edit_columns(olga.user, closed.challenge, "val", columns, seen=fingerprint(split.columns))
+    split.columns = {"mean_rank": ["BLEU-1", "BLEU-2"]}
+    split.save()
+    assert settings.edit_columns(olga.user, closed.challenge, "val", columns, seen=fingerprint(split.columns))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +170,11 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
         ("quota_per_day = 5", "quota_per_day = 6", "quota_per_day of phase 'open' can't change"),
         ("quota_per_day = 5", "quota_per_day = 5\nblind = true", "blind of phase 'open' can't change"),
         ('sort_by = "CIDEr-D"', 'sort_by = "BLEU-1"', "sort_by of split 'val' can't change"),
+        (
+            'sort_by = "CIDEr-D"',
+            'sort_by = "CIDEr-D"\ncolumns = { mean_rank = ["CIDEr-D", "BLEU-1"] }',
+            "columns.mean_rank of split 'val' can't change",
+        ),
         ('leaderboard = "public"', 'leaderboard = "hidden"', ""),
     ],
 )

@@ -59,6 +59,7 @@ __all__ = [
     "SplitFiles",
     "change_challenge",
     "check_images",
+    "check_order",
     "delete_files_on_error",
     "get_reference_set",
     "keep_reported",
@@ -336,6 +337,30 @@ def _check_resources(split: definition.SplitDefinition) -> None:
                 )
 
 
+def check_order(split: Split, sort_by: str, columns: Mapping[str, Any]) -> None:
+    """Check that the default order of leaderboards does not change after results are final.
+
+    Final results keep their own scores for mean ranks, so these may change.
+
+    Args:
+        split: The split as it is.
+        sort_by: The score to sort by.
+        columns: The chosen columns, in the format of `ColumnsDefinition`.
+
+    Raises:
+        ChallengeError: The order changes, and the results of a phase with this split are final.
+    """
+    changed = ["sort_by"] if split.sort_by != sort_by else []
+    if bool(split.columns.get("mean_rank")) != bool(columns.get("mean_rank")):
+        changed.append("columns.mean_rank")
+    final = split.phases.filter(final__isnull=False).order_by("name").first() if changed else None
+    if final is not None:
+        raise ChallengeError(
+            f"{' and '.join(changed)} of split {split.name!r} can't change: the results of phase"
+            f" {final.name!r} are final"
+        )
+
+
 def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], whose: str) -> None:
     """Check that references cover exactly the expected images.
 
@@ -487,18 +512,14 @@ def _import_split(
             raise ChallengeError(
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
-        final = old.phases.filter(final__isnull=False).order_by("name").first()
-        if final is not None and old.sort_by != wanted.sort_by:
-            raise ChallengeError(
-                f"sort_by of split {wanted.name!r} can't change: the results of phase {final.name!r} are"
-                " final"
-            )
         if changed:
             # Created again below, and scored with the new settings.
             humans = {**_read_stored_humans(old), **humans}
             _delete_baselines(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
     columns = wanted.columns.model_dump(exclude_none=True) if wanted.columns else {}
+    if old is not None:
+        check_order(old, wanted.sort_by, columns)
     _check_subsets(wanted, columns.get("subsets", ()), files.subsets)
     values = {
         **scoring,

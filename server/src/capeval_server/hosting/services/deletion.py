@@ -42,6 +42,8 @@ def find_obstacles(challenge: Challenge, export: Export | None) -> list[str]:
 
 
 def _find_export_obstacle(challenge: Challenge, export: Export | None) -> str:
+    if export is not None and export.state == Export.State.WAITING:
+        return "the export is being prepared: download it once it is ready"
     if export is None or export.state != Export.State.READY:
         return "there is no export: prepare one and download it"
     if _has_changed(challenge, export.created):

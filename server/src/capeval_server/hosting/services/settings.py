@@ -28,6 +28,7 @@ from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.hosting.services.challenge_import import (
     CHANGEABLE_WHEN_FINAL,
     check_images,
+    check_order,
     get_reference_set,
     publish,
 )
@@ -152,6 +153,10 @@ def edit_columns(
         columns = dict(wanted or {})
         if columns == split.columns:
             return False
+        try:
+            check_order(split, split.sort_by, columns)
+        except ChallengeError as error:
+            raise FieldsError([("mean_rank", str(error))]) from None
         split.columns = columns
         split.save(update_fields=["columns"])
         record(user, now, f"changed the leaderboard columns of split {name}")

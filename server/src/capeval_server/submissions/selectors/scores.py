@@ -23,6 +23,9 @@ __all__ = [
     "score_tables",
 ]
 
+# Submissions in one query.
+_BATCH = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreWithInterval:
@@ -154,16 +157,22 @@ def headline(
     wanted = Q(pk__in=[])
     for split in splits:
         wanted |= Q(result__reference_version__reference_set__split=split, name=split.sort_by)
-    found: dict[Any, dict[int, float | None]] = {}
-    scores = Score.objects.filter(wanted, result__submission__in=[one.pk for one in submissions], subset="")
-    for submission, references, public, number, current, value in scores.values_list(
+    columns = (
         "result__submission_id",
         "result__reference_version__reference_set_id",
         "result__reference_version__reference_set__public",
         "result__reference_version__number",
         "result__reference_version__reference_set__version",
         "value",
-    ):
-        if number == current:
-            found.setdefault(submission, {})[references] = shown(value, full=full or public)
+    )
+    keys = [one.pk for one in submissions]
+    found: dict[Any, dict[int, float | None]] = {}
+    # Databases have a maximum number of parameters.
+    for first in range(0, len(keys), _BATCH):
+        scores = Score.objects.filter(
+            wanted, result__submission__in=keys[first : first + _BATCH], subset=""
+        ).values_list(*columns)
+        for submission, references, public, number, current, value in scores:
+            if number == current:
+                found.setdefault(submission, {})[references] = shown(value, full=full or public)
     return found
