@@ -181,7 +181,16 @@ def group() -> Group:
             items.known,
             reviews.review,
         ),
-        *(reviews.compare, reviews.recheck, reviews.agreement, reviews.plan, releases.results, audit, replay),
+        *(
+            reviews.compare,
+            reviews.recheck,
+            reviews.agreement,
+            reviews.plan,
+            releases.results,
+            releases.judgments,
+            audit,
+            replay,
+        ),
         *(releases.freeze, releases.verify, releases.download, releases.challenge, releases.publish),
         leaderboard,
     )

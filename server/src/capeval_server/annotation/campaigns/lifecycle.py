@@ -91,7 +91,7 @@ def get_managed_campaign(user: User, slug: str) -> Campaign:
     """
     found = list_managed_campaigns(user).filter(slug=slug).first()
     if found is None:
-        raise NotFoundError
+        raise NotFoundError(f"there is no campaign {slug!r} that you manage")
     return found
 
 

@@ -113,7 +113,7 @@ def get_assignment(participation: Participation, lease: UUID) -> Assignment:
     rows = Assignment.objects.filter(participation=participation, lease=lease)
     found = rows.select_related("item", "slot").first()
     if found is None:
-        raise NotFoundError
+        raise NotFoundError("this worker has no item with this lease")
     found.participation = participation
     return found
 

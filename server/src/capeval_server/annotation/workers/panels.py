@@ -112,7 +112,7 @@ def panel_settings(campaign: Campaign) -> PanelSettings:
     """
     found = find_settings(campaign)
     if found is None:
-        raise NotFoundError
+        raise NotFoundError("the campaign has no panel")
     return found
 
 
