@@ -76,6 +76,10 @@ def test_settings() -> None:
     assert run("answers", campaign.slug, 3) == [f"{campaign.slug}: 3 answers per item"]
     assert "answers: 3" in run("settings", campaign.slug)
     assert "must be from 1 to 200 (got 0)" in refused("answers", campaign.slug, 0)
+    amount = "pay_per_answer: must be a decimal number, such as 0.12, or empty (got 'abc')"
+    currency = "currency: must be three capital letters, such as EUR, or empty (got 'euro')"
+    assert refused("rate", campaign.slug, "abc", "euro") == f"{amount}; {currency}"
+    assert refused("rate", campaign.slug, "0.12", "") == "pay_per_answer and currency must be given together"
     assert refused("panel", campaign.slug) == "the campaign has no panel"
     assert refused("warn", campaign.slug, "x.jpg", "blood") == "the campaign has no image 'x.jpg'"
 

@@ -24,6 +24,7 @@ from capeval_server.annotation.core.options import (
     CampaignOptions,
     get_options,
 )
+from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.core.slots import open_slots, update_free_counts
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS, list_missing
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
@@ -221,8 +222,7 @@ def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any
         try:
             after = CampaignOptions.model_validate({**before, **changes}).model_dump()
         except ValidationError as error:
-            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
-            raise CampaignError(problems) from None
+            raise CampaignError("; ".join(list_problems(error))) from None
         changed = [
             f"{name} from {before[name]} to {after[name]}"
             for name in QUALITY_SETTINGS
