@@ -80,7 +80,9 @@ def delete(slug: Slug) -> None:
 
 def state(
     slug: Slug,
-    to: Annotated[str, Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.")],
+    to: Annotated[
+        str, Argument(metavar="STATE", help="pilot (a preview), open, paused, closing, closed or draft.")
+    ],
     reason: Annotated[str, Option(help="Reason; required to reopen a closed campaign.")] = "",
 ) -> None:
     """Open, pause or close a campaign."""

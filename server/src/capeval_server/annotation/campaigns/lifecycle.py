@@ -103,7 +103,7 @@ def get_recent_information(user: User) -> dict[str, str]:
 
 
 def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
-    """Change the state of a campaign: pilot, open, pause or close it.
+    """Change the state of a campaign: preview, open, pause or close it.
 
     Held work may be finished while a campaign is paused or closing. Closing a campaign takes back held work;
     later answers are stored, but don't count.
@@ -122,8 +122,8 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         if state == now.state:
             return now
         if state not in _TRANSITIONS[now.state]:
-            ways = " or ".join(_TRANSITIONS[now.state])
-            raise CampaignError(f"a campaign that is {now.state} can only become {ways} (got {state!r})")
+            ways = " or ".join(repr(str(each)) for each in _TRANSITIONS[now.state])
+            raise CampaignError(f"the state {now.state!r} can only change to {ways} (got {state!r})")
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("'reason' is required to reopen a closed campaign")
         opens = now.state in (_State.DRAFT, _State.PILOT) and state in (_State.PILOT, _State.OPEN)
