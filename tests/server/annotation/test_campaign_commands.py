@@ -133,6 +133,10 @@ def test_releases(tmp_path: Path) -> None:
     assert run("download", slug, "1.0", "--output", path) == [str(path)]
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
+        times = {each.date_time for each in archive.infolist()}
+    # Zips store even seconds.
+    *frozen, second = campaign.releases.get().time.timetuple()[:6]
+    assert times == {(*frozen, second // 2 * 2)}
     assert {"provenance.csv", "1.0/manifest.json", "1.0/judgments.csv"} <= set(names)
     (found,) = campaign.releases.all()
     assert run("verify", slug, "1.0") == [
