@@ -283,8 +283,8 @@ def test_settings_and_lists_of_workers(staff: Program) -> None:
     ):
         assert staff.ask(method, path, content, status) == {"detail": text}
     other = user_program("other")
-    for content, text in (("", "name one as campaign.challenge"), ('challenge = "c"', "challenge 'c' that")):
-        file = f'[campaign]\nslug = "a"\ntitle = "A"\nkind = "triplet"\nitems = "items.csv"\n{content}'
+    for line, text in (("", "name one as campaign.challenge"), ('challenge = "c"', "challenge 'c' that")):
+        file = f'[campaign]\nslug = "a"\ntitle = "A"\nkind = "triplet"\nitems = "items.csv"\n{line}'
         files = {"campaign.toml": file, "items.csv": "reference,first,second\na,b,c\n"}
         assert text in other.ask("POST", "campaigns", {"files": files}, 404)["detail"]
 

@@ -24,7 +24,7 @@ def results(
     slug: Slug,
     folder: Annotated[
         Path | None,
-        Argument(help="Output folder for the counted judgments in 'capeval study' format."),
+        Argument(help="Output folder of the judgments, for 'capeval study'; by default, print the results."),
     ] = None,
     release: Annotated[str, Option(help="Name of these judgments in human.csv.")] = "",
 ) -> None:
