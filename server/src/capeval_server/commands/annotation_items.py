@@ -18,7 +18,7 @@ def fetch(
     path: Annotated[Path, Argument(metavar="FILE", help="CSV of image and address, or image_info.json.")],
     folder: Annotated[Path, Argument(help="Folder for the images; created if missing.")],
 ) -> None:
-    """Download images into a folder, from hosts that the settings allow.
+    """Download images into a folder, from the hosts in CAPEVAL_SERVER_IMAGE_HOSTS.
 
     Existing files are not fetched again. Exits with 1 if a download failed.
     """
