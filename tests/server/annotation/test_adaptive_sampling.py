@@ -296,7 +296,7 @@ def test_kinds_that_compare_no_systems_choose_none() -> None:
     )
 
 
-def test_a_trial_chooses_too_and_its_answers_say_nothing() -> None:
+def test_a_preview_chooses_too_and_its_answers_say_nothing() -> None:
     campaign = comparing(state="pilot")
     (worker,) = join(campaign)
     for _ in range(14):

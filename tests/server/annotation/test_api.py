@@ -195,7 +195,7 @@ def test_reviewing_and_blocking(staff: Program) -> None:
     assert "trusted worker" in staff.ask("GET", place)["waiting"][0]
     lifted = staff.ask("POST", f"{place}/workers/{pseudonym}/lift", {"reason": "a mistake"})
     assert lifted == {"answers": 2}
-    staff.ask("POST", f"{place}/workers/{pseudonym}/lift", {"reason": "again"}, 404)
+    staff.ask("POST", f"{place}/workers/{pseudonym}/lift", {"reason": "again"}, 422)
     assert staff.ask("PUT", f"{place}/answers", {"answers": 2})["settings"]["answers"] == 2
 
 

@@ -211,7 +211,8 @@ def test_releases_of_captions(staff: Program, challenge: Challenge) -> None:
     # The images of the release are not those of the challenge.
     staff.ask("POST", f"{place}/releases/1.0/references", wanted, 422)
     staff.ask("POST", f"{place}/releases/1.0/references", {**wanted, "references": "none"}, 404)
-    staff.ask("POST", f"{place}/releases/2.0/verify", None, 404)
+    missing = staff.ask("POST", f"{place}/releases/2.0/verify", None, 404)
+    assert missing == {"detail": "the campaign has no release '2.0'"}
     folder = release_files.folder_of(Release.objects.get())
     (folder / "private" / "captions_val.json").write_text("{}")
     for path, content in (("verify", None), ("references", wanted)):
@@ -272,7 +273,20 @@ def test_settings_and_lists_of_workers(staff: Program) -> None:
     invited = enrollment.get_invited(campaign, token).worker.pseudonym
     staff.ask("POST", f"{place}/workers/{invited}/revoke", None, 204)
     Program(token).ask("GET", f"annotate/{campaign.slug}", status=401)
-    staff.ask("POST", f"{place}/workers/nobody/revoke", None, 404)
+    pseudonym = worker.worker.pseudonym
+    for method, path, content, status, text in (
+        ("POST", f"{place}/workers/nobody/revoke", None, 404, "the campaign has no worker 'nobody'"),
+        ("POST", f"{place}/workers/{pseudonym}/lift", {"reason": "x"}, 422, "this worker is not blocked"),
+        ("GET", f"{place}/panel", None, 404, "the campaign has no panel"),
+        ("GET", f"{place}/images/7/small", None, 404, "the campaign has no image with the number 7"),
+        ("GET", "campaigns/none", None, 404, "there is no campaign 'none' that you manage"),
+    ):
+        assert staff.ask(method, path, content, status) == {"detail": text}
+    other = user_program("other")
+    for line, text in (("", "name one as campaign.challenge"), ('challenge = "c"', "challenge 'c' that")):
+        file = f'[campaign]\nslug = "a"\ntitle = "A"\nkind = "triplet"\nitems = "items.csv"\n{line}'
+        files = {"campaign.toml": file, "items.csv": "reference,first,second\na,b,c\n"}
+        assert text in other.ask("POST", "campaigns", {"files": files}, 404)["detail"]
 
 
 def test_items_and_known_captions(staff: Program, challenge: Challenge) -> None:

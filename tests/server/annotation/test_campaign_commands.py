@@ -15,6 +15,7 @@ from capeval.errors import CapevalError
 from capeval_server.annotation.models import Participation, Response
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge
 from tests.server.annotation.test_releases import filled
 from tests.server.campaigns import answer, counted, hold, join, make
 
@@ -75,6 +76,12 @@ def test_settings() -> None:
     assert run("answers", campaign.slug, 3) == [f"{campaign.slug}: 3 answers per item"]
     assert "answers: 3" in run("settings", campaign.slug)
     assert "must be from 1 to 200 (got 0)" in refused("answers", campaign.slug, 0)
+    amount = "pay_per_answer: must be a decimal number, such as 0.12, or empty (got 'abc')"
+    currency = "currency: must be three capital letters, such as EUR, or empty (got 'euro')"
+    assert refused("rate", campaign.slug, "abc", "euro") == f"{amount}; {currency}"
+    assert refused("rate", campaign.slug, "0.12", "") == "pay_per_answer and currency must be given together"
+    assert refused("panel", campaign.slug) == "the campaign has no panel"
+    assert refused("warn", campaign.slug, "x.jpg", "blood") == "the campaign has no image 'x.jpg'"
 
 
 def test_workers() -> None:
@@ -95,7 +102,7 @@ def test_workers() -> None:
         f"{pseudonym}: block lifted; answers restored: 1"
     ]
     assert counted(campaign) == 1
-    assert "pseudonym of a blocked worker" in refused("lift", slug, pseudonym, "--reason", "again")
+    assert refused("lift", slug, pseudonym, "--reason", "again") == "this worker is not blocked"
     (token,) = enrollment.invite(None, campaign, 1)
     invited = enrollment.get_invited(campaign, token).worker
     assert run("revoke", slug, invited.pseudonym) == [f"{invited.pseudonym}: link revoked"]
@@ -126,6 +133,10 @@ def test_releases(tmp_path: Path) -> None:
     assert run("download", slug, "1.0", "--output", path) == [str(path)]
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
+        times = {each.date_time for each in archive.infolist()}
+    # Zips store even seconds.
+    *frozen, second = campaign.releases.get().time.timetuple()[:6]
+    assert times == {(*frozen, second // 2 * 2)}
     assert {"provenance.csv", "1.0/manifest.json", "1.0/judgments.csv"} <= set(names)
     (found,) = campaign.releases.all()
     assert run("verify", slug, "1.0") == [
@@ -135,3 +146,48 @@ def test_releases(tmp_path: Path) -> None:
     assert line.startswith("1.0: frozen ")
     assert line.endswith(" UTC by the command line; answers: 4; no longer counted: 0")
     assert "must be the name of a release" in refused("download", slug, "2.0")
+    run("challenge", slug, "1.0", tmp_path / "hosted")
+    (tmp_path / "hosted" / "about.md").write_text("edited")
+    assert "already exists; choose a new folder" in refused("challenge", slug, "1.0", tmp_path / "hosted")
+    assert (tmp_path / "hosted" / "about.md").read_text() == "edited"
+
+
+def test_judgments_are_no_references(tmp_path: Path, challenge: Challenge) -> None:
+    campaign = make(items=1, answers=1)
+    answer(hold(join(campaign)[0]))
+    run("freeze", campaign.slug, "1.0")
+    User.objects.create(username="olga")
+    for command in (
+        ("challenge", campaign.slug, "1.0", tmp_path / "hosted"),
+        ("publish", campaign.slug, "1.0", "olga", "small/val/c2"),
+    ):
+        assert refused(*command) == "references require a release of captions"
+    assert not (tmp_path / "hosted").exists()
+
+
+def test_results_and_answers_of_captions(tmp_path: Path) -> None:
+    campaign = make("write", items=2, answers=1, batch=2)
+    (worker,) = join(campaign)
+    answer(hold(worker), "a cart")
+    answer(hold(worker), "a dog")
+    slug = campaign.slug
+    head, *rows = run("results", slug)
+    assert head == "table,question,category,name,other,value,low,high,units,answers"
+    assert "captions,,all,captions,,2.0,,,2,2" in rows
+    assert "'--release' requires a folder" in refused("results", slug, "--release", "1.0")
+    assert "the task type must be one of" in refused("results", slug, tmp_path)
+    assert len(run("judgments", slug)) == 3
+    (_, found) = run("judgments", slug, "--search", "a dog", "--state", "counted")
+    assert ",a dog," in found
+    path = tmp_path / "answers.parquet"
+    assert run("judgments", slug, "--output", path) == []
+    assert path.read_bytes()[:4] == b"PAR1"
+
+
+def test_columns_of_known_captions(tmp_path: Path) -> None:
+    slug = make("write").slug
+    path = tmp_path / "known.csv"
+    path.write_text("image,words\n0,A cart.\n")
+    assert "--reference-caption-column" in refused("known", slug, path)
+    named = ("--reference-id-column", "image", "--reference-caption-column", "words")
+    assert run("known", slug, path, *named) == [f"{slug}: 1 captions added"]

@@ -12,6 +12,7 @@ from capeval_server.annotation.models import Assignment, Campaign, Response
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
+from capeval_server.annotation.workers import enrollment
 from capeval_server.core.errors import AnswerError
 from tests.server.campaigns import answer, counted, free, hold, join, make
 from tests.server.clock import Clock
@@ -101,6 +102,8 @@ def test_one_worker_is_left() -> None:
 def test_all_workers_are_blocked() -> None:
     campaign = make(answers=1, items=2, reopened_for="trusted")
     assert get_progress(campaign).waiting == ("No workers yet: create invite links, or recruit workers.",)
+    enrollment.invite(None, campaign, 2)
+    assert get_progress(campaign).waiting == ("No workers yet. People who have not agreed to take part: 2.",)
     (worker,) = join(campaign)
     answer(hold(worker))
     moderation.block(None, worker, "spam")

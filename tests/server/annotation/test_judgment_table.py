@@ -292,12 +292,12 @@ class Reasons:
 
 def test_answers_that_are_not_counted_have_the_reason() -> None:
     made = Reasons("m3", 3)
-    moderation.block(None, made.answer("blocked").participation, "a robot")
+    olga, blocked = User.objects.create(username="olga"), made.answer("blocked")
+    moderation.review(olga, blocked, "rejected", reason="copied")
+    moderation.block(None, blocked.participation, "a robot")
     withdrawal.withdraw(None, made.answer("withdrawn").participation)
     moderation.redact(None, made.answer("redacted"), "private")
-    moderation.review(
-        User.objects.create(username="olga"), made.answer("rejected"), "rejected", reason="nonsense"
-    )
+    moderation.review(olga, made.answer("rejected"), "rejected", reason="nonsense")
     excluded = made.answer("excluded")
     about = {"reason": "a test", "who": "olga", "time": excluded.received}
     Exclusion.objects.create(campaign=made.campaign, response=excluded, **about)
@@ -322,7 +322,7 @@ def test_answers_that_are_not_counted_have_the_reason() -> None:
     for row in rows:
         assert row["question"] == "M3"
         assert row["counted"] == (row["reason"] is None)
-        assert row["rejection"] == ("nonsense" if row["reason"] == "rejected" else None)
+        assert row["rejection"] == {"rejected": "nonsense", "blocked": "copied"}.get(row["reason"])
         removed = row["reason"] in ("withdrawn", "redacted")
         assert (row["choice"] is None) == (row["value"] is None) == removed
 

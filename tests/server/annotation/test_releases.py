@@ -97,7 +97,7 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
         "The panel prolific was asked for workers with an approval rate of at least 95 %, at least 5,000"
         " approved earlier tasks, residence in US." in " ".join(card.split())
     )
-    assert "## Pay\n\nTO BE FILLED IN" in card
+    assert "## Pay\n\nWorkers read about their pay: Nobody is paid." in card
     assert "Reviewers read 0 of the 12 captions." in card
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Release.objects.update(name="2.0")
@@ -201,7 +201,7 @@ def test_images_that_lack_captions_are_named_or_left_out() -> None:
     held = hold(second)
     answer(held)
     with pytest.raises(
-        CampaignError, match=r"each image must have all its captions \(missing for '\d', '\d'\)"
+        CampaignError, match=r"\(missing for '\d', '\d'\); wait for them, or leave out these images"
     ):
         release_files.freeze(None, campaign, "1.0")
     release = release_files.freeze(None, campaign, "1.0", leave_out=True)
@@ -337,9 +337,12 @@ def test_a_challenge_has_pages_with_the_facts_of_the_campaign(tmp_path: Path) ->
     upload, evaluation = (page["text"] for page in challenge.pages)
     assert "`captions_val_ALG_results.json`" in upload
     assert "`val` has two sets of references" in evaluation
-    # Three places are left: the description, the address of the training captions, and the license.
+    assert "License of the captions: CC BY 4.0." in challenge.data
+    card = (release_files.folder_of(release) / "public" / "README.md").read_text()
+    assert "Workers read about their pay: Nobody is paid. The pay was 0.12 EUR per answer" in card
+    # Two places are left: the description, and the address of the training captions.
     texts = (challenge.description, challenge.data, challenge.rules, challenge.faq, upload, evaluation)
-    assert [text.count("TO BE FILLED IN") for text in texts] == [1, 2, 0, 0, 0, 0]
+    assert [text.count("TO BE FILLED IN") for text in texts] == [1, 1, 0, 0, 0, 0]
     only = tmp_path / "only.json"
     only.write_text(json.dumps({"train": {**train, "images": 4}}))
     trained = release_files.freeze(None, campaign, "2.0", plans=only)

@@ -6,7 +6,7 @@ import pytest
 
 from capeval_server.annotation.models import Campaign, Participation, Response
 from capeval_server.annotation.responses import assignment
-from capeval_server.annotation.review.moderation import list_review_queue, review
+from capeval_server.annotation.review.moderation import block, list_review_queue, review, unblock
 from capeval_server.annotation.review.review_requests import REQUESTED, request_worker_reviews
 from capeval_server.audit.models import Action
 from tests.server.annotation.test_api import user_program
@@ -60,6 +60,12 @@ def test_all_answers_without_a_verdict_are_sent_to_review(campaign: Campaign, st
     assert "requested reviews of 2 answers" in Action.objects.latest("pk").what
     # Again, there is nothing to do.
     assert request_worker_reviews(staff.user, worker) == 0
+    # Nobody needs to read the answers of a blocked worker, unless the block is lifted.
+    others = list_review_queue(campaign).exclude(participation=worker).count()
+    excluded, _ = block(None, worker, "spam")
+    assert list_review_queue(campaign).count() == others
+    unblock(None, excluded, "a mistake")
+    assert list_review_queue(campaign).count() == others + 2
 
 
 def test_by_page(campaign: Campaign, staff: Someone) -> None:

@@ -223,7 +223,7 @@ def test_a_campaign_gives_out_work_only_while_it_is_open(state: str, why: str) -
 
 def test_the_states_of_a_campaign() -> None:
     campaign = make()
-    with pytest.raises(CampaignError, match="that is open can only become paused or closing or closed"):
+    with pytest.raises(CampaignError, match="'open' can only change to 'paused' or 'closing' or 'closed'"):
         lifecycle.change_state(None, campaign, "draft")
     lifecycle.change_state(None, campaign, "closed")
     with pytest.raises(CampaignError, match="'reason' is required"):

@@ -255,7 +255,9 @@ def test_hidden_leaderboards(
 
 
 def test_tokens(ann: Participant) -> None:
-    assert Client().get("/api/submissions").status_code == 401
+    refused = Client().get("/api/submissions")
+    assert refused.status_code == 401
+    assert "send a valid token as 'Authorization: Bearer TOKEN'" in refused.json()["detail"]
     assert Client(headers={"Authorization": "Bearer capeval_x"}).get("/api/submissions").status_code == 401
     reader = ann.program("read")
     assert ann.read("/api/submissions", "read") == {"submissions": []}

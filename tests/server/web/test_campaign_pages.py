@@ -392,7 +392,7 @@ def test_states(campaign: Campaign, olga: Someone) -> None:
         olga, "/small/organize/trail/"
     )
     olga.do(f"{ROOT}state/", state="draft")
-    assert "Nothing changed: a campaign that is open can only become" in see(olga, ROOT)
+    assert "Nothing changed: the state &#x27;open&#x27; can only change to" in see(olga, ROOT)
 
 
 def test_progress(campaign: Campaign, olga: Someone) -> None:
@@ -450,7 +450,7 @@ def test_items_are_taken_out_and_given_out_again(campaign: Campaign, olga: Someo
     assert list(audit(campaign)) == []
 
 
-def test_a_trial_counts_in_nothing(olga: Someone, challenge: Challenge) -> None:
+def test_a_preview_counts_in_nothing(olga: Someone, challenge: Challenge) -> None:
     made = created(olga, new_form("words", pictures=2, challenge=challenge.slug, review_first=1))
     olga.do(f"{ROOT}state/", state="pilot")
     assert 'href="/annotate/words/"' in see(olga, ROOT)
@@ -474,7 +474,7 @@ def test_a_trial_counts_in_nothing(olga: Someone, challenge: Challenge) -> None:
     assert ReviewRequest.objects.count() == 1
 
 
-def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
+def test_previews_do_not_make_trusted_or_use_up_first_reviews() -> None:
     campaign = make("triplet", items=4, checks=2, state="pilot", check_every=2, batch=2)
     (worker,) = join(campaign)
     for _ in range(6):

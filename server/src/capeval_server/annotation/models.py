@@ -73,10 +73,10 @@ class Campaign(models.Model):
         """State of a campaign, which determines the work that it assigns."""
 
         DRAFT = "draft", "not open yet"
-        PILOT = "pilot", "open for a trial, of which no answer counts"
+        PILOT = "pilot", "in preview (answers do not count)"
         OPEN = "open"
-        PAUSED = "paused", "gives out no new work for now"
-        CLOSING = "closing", "gives out no new work; what is held may end"
+        PAUSED = "paused", "paused (no items are assigned)"
+        CLOSING = "closing", "closing (workers finish the items that they hold)"
         CLOSED = "closed"
 
     slug = models.SlugField(unique=True)
@@ -432,7 +432,7 @@ class Assignment(models.Model):
 
     participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="assignments")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
-    # The slot that it holds or held last; none for checks and in a pilot, which fill no slots.
+    # The slot that it holds or held last; none for checks and in a preview, which fill no slots.
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="assignments")
     # Identifier in URLs. The worker who knows it may answer, however late.
     lease = models.UUIDField(unique=True, default=uuid.uuid4)
@@ -476,7 +476,7 @@ class Response(models.Model):
     answer = models.JSONField()
     # SHA-256 of the answer, as computed in `core/digests.py`.
     digest = models.CharField(max_length=64)
-    # Whether it may count: false for checks and in a pilot.
+    # Whether it may count: false for checks and in a preview.
     may_count = models.BooleanField(default=True)
     texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
     # Findings of the caption rules, and the version of the rules; empty if the answer has no caption.

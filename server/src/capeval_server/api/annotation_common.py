@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
+from django.db.models import Manager, Model, QuerySet
 from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import Base64Bytes, Field
@@ -14,8 +15,20 @@ from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign
 from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.schemas import RequestBody
+from capeval_server.core.errors import NotFoundError
 
-__all__ = ["PAGE_SIZE", "EncodedImages", "ItemTableUpload", "Note", "Start", "create_router", "get_campaign"]
+__all__ = [
+    "PAGE_SIZE",
+    "EncodedImages",
+    "ItemTableUpload",
+    "Note",
+    "Start",
+    "create_router",
+    "find_row",
+    "get_campaign",
+]
+
+_Row = TypeVar("_Row", bound=Model)
 
 PAGE_SIZE = 200
 """Maximum number of rows in a response."""
@@ -58,3 +71,20 @@ def get_campaign(request: HttpRequest, slug: str) -> Campaign:
         NotFoundError: There is no such campaign, or the user does not manage it.
     """
     return get_managed_campaign(token_of(request).user, slug)
+
+
+def find_row(rows: QuerySet[_Row] | Manager[_Row], what: str, **lookup: Any) -> _Row:
+    """Return the row of a campaign that matches a lookup.
+
+    Args:
+        rows: The rows of the campaign.
+        what: Noun and name of the row for the message, such as `release '1.0'`.
+        lookup: The conditions, as in `filter`.
+
+    Raises:
+        NotFoundError: The campaign has no such row.
+    """
+    found = rows.filter(**lookup).first()
+    if found is None:
+        raise NotFoundError(f"the campaign has no {what}")
+    return found

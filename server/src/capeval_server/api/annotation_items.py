@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from ninja import Schema, Status
 from pydantic import Field
 
@@ -22,6 +21,7 @@ from capeval_server.api.annotation_common import (
     Note,
     Start,
     create_router,
+    find_row,
     get_campaign,
 )
 from capeval_server.api.authentication import token_of
@@ -214,7 +214,7 @@ def images(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
 @router.get("/{slug}/images/{number}/{size}", response={200: None, (403, 404): Problem})
 def image(request: HttpRequest, slug: Slug, number: Number, size: ImageSize) -> Any:
     """Return an image as JPEG, at most 480 (`small`) or 1600 (`large`) pixels wide or high."""
-    found = get_object_or_404(get_campaign(request, slug).images, pk=number)
+    found = find_row(get_campaign(request, slug).images, f"image with the number {number}", pk=number)
     return send_jpeg(getattr(found, size))
 
 
@@ -256,7 +256,8 @@ def hold(request: HttpRequest, slug: Slug, wanted: HoldChange) -> Any:
 
     The response lists the campaign releases that contain answers to the item.
     """
-    found = get_object_or_404(get_campaign(request, slug).items, key=wanted.item, repeats=None)
+    rows = get_campaign(request, slug).items
+    found = find_row(rows, f"item {wanted.item!r}", key=wanted.item, repeats=None)
     moderation.set_hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
     found.refresh_from_db()
     return found

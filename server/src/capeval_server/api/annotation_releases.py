@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from ninja import Path, Query, Schema, Status
 from pydantic import Field
 
@@ -15,7 +14,7 @@ from capeval.errors import CapevalError, FormatError
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import archives, judgment_table, release_files
 from capeval_server.annotation.task_types import task_named
-from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
+from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, find_row, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Slug
 from capeval_server.api.schemas import Problem, RequestBody
@@ -126,7 +125,7 @@ def _is_judged(campaign: Campaign) -> bool:
 
 def _get_release(request: HttpRequest, slug: str, name: str) -> Release:
     rows = get_campaign(request, slug).releases.select_related("campaign__challenge")
-    return get_object_or_404(rows, name=name)
+    return find_row(rows, f"release {name!r}", name=name)
 
 
 def _send_zip(data: bytes, name: str) -> HttpResponse:
@@ -183,8 +182,6 @@ def download(request: HttpRequest, slug: Slug, name: ReleaseName) -> Any:
 def download_challenge(request: HttpRequest, slug: Slug, name: ReleaseName) -> Any:
     """Download the files of a new challenge with a release of captions as its references."""
     found = _get_release(request, slug, name)
-    if _is_judged(found.campaign):
-        raise CampaignError("references require a release of captions")
     try:
         data = archives.zip_challenge(found)
     except CapevalError as error:
@@ -201,8 +198,6 @@ def publish(request: HttpRequest, slug: Slug, name: ReleaseName, wanted: Referen
     All submissions are then scored again.
     """
     user, found = token_of(request).user, _get_release(request, slug, name)
-    if _is_judged(found.campaign):
-        raise CampaignError("references require a release of captions")
     challenge = get_organized_challenge(user, wanted.challenge)
     entry = reference_set(challenge, wanted.split, wanted.references)
     split = wanted.release_split or wanted.split

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from ninja import Schema
 
 from capeval_server.annotation.models import Response
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
-from capeval_server.api.annotation_common import PAGE_SIZE, Note, Start, create_router, get_campaign
+from capeval_server.api.annotation_common import (
+    PAGE_SIZE,
+    Note,
+    Start,
+    create_router,
+    find_row,
+    get_campaign,
+)
 from capeval_server.api.authentication import token_of
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem, RequestBody
@@ -77,6 +83,6 @@ def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict
     """Accept or reject an answer."""
     campaign = get_campaign(request, slug)
     rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
-    found = get_object_or_404(rows, pk=response_id)
+    found = find_row(rows, f"answer {response_id}", pk=response_id)
     moderation.review(token_of(request).user, found, given.verdict, reason=given.reason, note=given.note)
     return {"waiting": moderation.list_review_queue(campaign).count()}

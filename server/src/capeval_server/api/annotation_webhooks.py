@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
 from ninja import Status
 
-from capeval_server.api.annotation_common import create_router, get_campaign
+from capeval_server.api.annotation_common import create_router, find_row, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.notifications import MadeWebhook, NewWebhook, Webhooks
 from capeval_server.api.path_parameters import Number, Slug
@@ -38,6 +37,6 @@ def add(request: HttpRequest, slug: Slug, new: NewWebhook) -> Any:
 def remove(request: HttpRequest, slug: Slug, number: Number) -> Any:
     """Remove a webhook of a campaign."""
     user, campaign = token_of(request).user, get_campaign(request, slug)
-    found = get_object_or_404(webhooks.list_webhooks(None, campaign.slug), pk=number)
+    found = find_row(webhooks.list_webhooks(None, campaign.slug), f"webhook {number}", pk=number)
     webhooks.remove(user, found, campaign.challenge)
     return Status(204, None)

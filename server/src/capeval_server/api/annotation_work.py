@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from ninja import Router, Schema, Status
@@ -279,11 +279,15 @@ def _get_active_participation(request: HttpRequest, slug: str) -> Participation:
 
 def _get_participation(request: HttpRequest, slug: str) -> Participation:
     """Like `_get_active_participation`, but accept workers that may no longer work."""
-    campaign = get_object_or_404(Campaign, slug=slug)
     known: Any = request.auth  # type: ignore[attr-defined]
-    if isinstance(known, str):
-        return enrollment.get_invited(campaign, known)
-    return enrollment.enter_as_user(known.user, campaign)
+    try:
+        campaign = get_object_or_404(Campaign, slug=slug)
+        if isinstance(known, str):
+            return enrollment.get_invited(campaign, known)
+        return enrollment.enter_as_user(known.user, campaign)
+    except (Http404, NotFoundError):
+        # The same for drafts, so that their names stay private.
+        raise NotFoundError(f"there is no open campaign {slug!r} for this token") from None
 
 
 def _list_image_addresses(request: HttpRequest, slug: str, lease: UUID) -> dict[str, str]:
@@ -494,7 +498,10 @@ def withdraw(request: HttpRequest, slug: Slug) -> Any:
 @router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
 def enter_from_panel(request: HttpRequest, slug: Slug, given: PanelParameters) -> Any:
     """Enter from a panel: exchange the parameters of its link for a session token."""
-    found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
+    try:
+        found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
+    except (Http404, NotFoundError):
+        raise NotFoundError(f"there is no open campaign {slug!r} with a panel") from None
     return Status(201, {"token": panels.token_of(found)})
 
 

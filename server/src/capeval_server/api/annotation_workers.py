@@ -7,12 +7,11 @@ from typing import Annotated, Any
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from ninja import Schema, Status
 from pydantic import Field
 
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Participation
+from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Participation
 from capeval_server.annotation.review import moderation, withdrawal
 from capeval_server.annotation.review.review_requests import request_worker_reviews
 from capeval_server.annotation.review.worker_signals import WorkerSignal
@@ -26,11 +25,12 @@ from capeval_server.annotation.workers import enrollment, payments, training
 from capeval_server.annotation.workers.bonuses import bonuses_csv
 from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.annotation.workers.trust import is_trusted
-from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, get_campaign
+from capeval_server.api.annotation_common import PAGE_SIZE, Start, create_router, find_row, get_campaign
 from capeval_server.api.authentication import token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
 from capeval_server.api.schemas import Problem, RequestBody
+from capeval_server.core.errors import NotFoundError
 
 __all__ = ["router"]
 
@@ -158,7 +158,7 @@ class Restored(Schema):
 
 def _get_worker(campaign: Campaign, pseudonym: str) -> Participation:
     rows = campaign.participations.select_related("worker", "campaign")
-    return get_object_or_404(rows, worker__pseudonym=pseudonym)
+    return find_row(rows, f"worker {pseudonym!r}", worker__pseudonym=pseudonym)
 
 
 def _serialize_worker(
@@ -245,8 +245,7 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: ActionReason) -
     The worker's answers count again if their items still need answers.
     """
     worker = _get_worker(get_campaign(request, slug), pseudonym)
-    exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
-    return {"answers": moderation.unblock(token_of(request).user, exclusion, why.reason)}
+    return {"answers": moderation.unblock(token_of(request).user, moderation.get_block(worker), why.reason)}
 
 
 @router.post("/{slug}/workers/{pseudonym}/resume", response={200: CampaignWorker, (403, 404, 422): Problem})
@@ -279,7 +278,9 @@ def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Accou
     A worker who takes part in the challenge cannot judge its captions, and is blocked.
     """
     worker = _get_worker(get_campaign(request, slug), pseudonym)
-    account = get_object_or_404(User, username=known.user)
+    account = User.objects.filter(username=known.user).first()
+    if account is None:
+        raise NotFoundError(f"there is no user {known.user!r}")
     effect = moderation.link_account(token_of(request).user, worker, account)
     return {"blocked": effect is not None, "answers": effect.answers if effect else 0}
 

@@ -9,11 +9,16 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import NinjaAPI
+from ninja.errors import AuthenticationError
 
 from capeval_server.core import errors, transient_errors
 from capeval_server.http.error_pages import RETRY_SECONDS, STATUSES, log_transient_error
 
 __all__ = ["register_error_handlers"]
+
+_UNAUTHENTICATED = AuthenticationError(
+    message="send a valid token as 'Authorization: Bearer TOKEN' (got none, or an unknown or expired one)"
+)
 
 
 def register_error_handlers(api: NinjaAPI) -> None:
@@ -22,6 +27,9 @@ def register_error_handlers(api: NinjaAPI) -> None:
         api.add_exception_handler(kind, partial(_create_response, api, status))
     for kind in transient_errors.PASSING:
         api.add_exception_handler(kind, partial(_create_retry_response, api))
+    api.add_exception_handler(
+        AuthenticationError, lambda request, _: _create_response(api, 401, request, _UNAUTHENTICATED)
+    )
     # Django's own message names the model, so it is replaced.
     api.add_exception_handler(
         Http404, lambda request, _: _create_response(api, 404, request, errors.NotFoundError())

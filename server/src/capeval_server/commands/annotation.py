@@ -80,7 +80,9 @@ def delete(slug: Slug) -> None:
 
 def state(
     slug: Slug,
-    to: Annotated[str, Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.")],
+    to: Annotated[
+        str, Argument(metavar="STATE", help="pilot (a preview), open, paused, closing, closed or draft.")
+    ],
     reason: Annotated[str, Option(help="Reason; required to reopen a closed campaign.")] = "",
 ) -> None:
     """Open, pause or close a campaign."""
@@ -181,7 +183,16 @@ def group() -> Group:
             items.known,
             reviews.review,
         ),
-        *(reviews.compare, reviews.recheck, reviews.agreement, reviews.plan, releases.results, audit, replay),
+        *(
+            reviews.compare,
+            reviews.recheck,
+            reviews.agreement,
+            reviews.plan,
+            releases.results,
+            releases.judgments,
+            audit,
+            replay,
+        ),
         *(releases.freeze, releases.verify, releases.download, releases.challenge, releases.publish),
         leaderboard,
     )

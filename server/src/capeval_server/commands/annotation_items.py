@@ -18,7 +18,7 @@ def fetch(
     path: Annotated[Path, Argument(metavar="FILE", help="CSV of image and address, or image_info.json.")],
     folder: Annotated[Path, Argument(help="Folder for the images; created if missing.")],
 ) -> None:
-    """Download images into a folder, from hosts that the settings allow.
+    """Download images into a folder, from the hosts in CAPEVAL_SERVER_IMAGE_HOSTS.
 
     Existing files are not fetched again. Exits with 1 if a download failed.
     """
@@ -101,6 +101,12 @@ def known(
     ] = None,
     any_image: Annotated[bool, Option(help="Match the captions for every image.")] = False,
     submissions: Annotated[bool, Option(help="Add the captions submitted to the challenge.")] = False,
+    reference_id_column: Annotated[
+        str | None, Option(metavar="NAME", help="Column of image ids.", show_default="by name")
+    ] = None,
+    reference_caption_column: Annotated[
+        str | None, Option(metavar="NAME", help="Column of captions.", show_default="by name")
+    ] = None,
 ) -> None:
     """Add hashes of known captions; answers with the same caption go to review."""
     set_up()
@@ -113,10 +119,11 @@ def known(
     if path is None:
         number = text_flags.add_submissions(campaign)
     else:
+        references = load_references(
+            path, id_column=reference_id_column, caption_column=reference_caption_column
+        )
         captions = (
-            ("" if any_image else str(image), text)
-            for image, texts in load_references(path).items()
-            for text in texts
+            ("" if any_image else str(image), text) for image, texts in references.items() for text in texts
         )
         number = text_flags.add_known(campaign, captions)
     print(f"{slug}: {number:,} captions added")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
@@ -17,20 +17,65 @@ from capeval_server.commands.common import UserName, set_up, user_named
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Release
 
-__all__ = ["challenge", "download", "freeze", "publish", "results", "verify"]
+__all__ = ["challenge", "download", "freeze", "judgments", "publish", "results", "verify"]
 
 
 def results(
     slug: Slug,
-    folder: Annotated[Path, Argument(help="Output folder.")],
+    folder: Annotated[
+        Path | None,
+        Argument(help="Output folder of the judgments, for 'capeval study'; by default, print the results."),
+    ] = None,
     release: Annotated[str, Option(help="Name of these judgments in human.csv.")] = "",
 ) -> None:
-    """Write the counted answers of a judgment campaign in 'capeval study' format."""
+    """Print the results of a campaign as CSV, or write its counted judgments to a folder."""
     set_up()
+    from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.releases.current_results import get_results, render_results
     from capeval_server.annotation.releases.result_files import write_results
 
+    if folder is None:
+        if release:
+            raise OptionError("'--release' requires a folder")
+        deliver(render_results(get_results(get_campaign(slug))), None)
+        return
     for path in write_results(get_campaign(slug), folder, release=release):
         print(path)
+
+
+def judgments(
+    slug: Slug,
+    state: Annotated[
+        Literal["all", "waiting", "accepted", "rejected", "counted", "uncounted"],
+        Option(help="Answers by state; waiting ones are to be reviewed."),
+    ] = "all",
+    signal: Annotated[str, Option(help="Reason for a review, as the list of reviews shows it.")] = "",
+    category: Annotated[str, Option(help="Class of the items.")] = "",
+    worker: Annotated[str, Option(help="Pseudonym of the worker.")] = "",
+    worker_signal: Annotated[str, Option(help="Signal of the workers, such as fast; or any.")] = "",
+    search: Annotated[str, Option(help="Part of a caption, or of a text or the key of the item.")] = "",
+    disagreement: Annotated[bool, Option(help="Only items with differing counted answers.")] = False,
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Write to this file, .csv or .parquet.")
+    ] = None,
+) -> None:
+    """Write the answers of a campaign as a table, one row per answer and question."""
+    set_up()
+    from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.releases.answer_export import export_answers
+    from capeval_server.annotation.review.answer_explorer import AnswerFilter
+
+    asked = AnswerFilter(
+        state=state,
+        signal=signal,
+        category=category,
+        worker=worker,
+        worker_signal=worker_signal,
+        search=search,
+        disagreement=disagreement,
+    )
+    form = "parquet" if output is not None and output.suffix == ".parquet" else "csv"
+    deliver(export_answers(None, get_campaign(slug), asked, form), output)
 
 
 Name = Annotated[str, Argument(metavar="NAME", help="Name of the release, such as 1.0.")]

@@ -67,10 +67,8 @@ def lift(
     set_up()
     from capeval_server.annotation.review import moderation
 
-    exclusion = get_worker(slug, worker).exclusions.filter(lifted=None).first()
-    if exclusion is None:
-        raise OptionError(f"'WORKER' must be the pseudonym of a blocked worker (got {worker!r})")
-    print(f"{worker}: block lifted; answers restored: {moderation.unblock(None, exclusion, reason):,}")
+    found = moderation.get_block(get_worker(slug, worker))
+    print(f"{worker}: block lifted; answers restored: {moderation.unblock(None, found, reason):,}")
 
 
 def revoke(slug: Slug, worker: Pseudonym) -> None:

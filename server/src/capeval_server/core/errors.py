@@ -103,8 +103,8 @@ class EntryError(CapevalError, ValueError):
 class NotFoundError(CapevalError, LookupError):
     """Missing object, or one that the user may not see; the message is the same."""
 
-    def __init__(self) -> None:
-        super().__init__("not found")
+    def __init__(self, message: str = "not found") -> None:
+        super().__init__(message)
 
 
 class OverloadError(CapevalError, RuntimeError):

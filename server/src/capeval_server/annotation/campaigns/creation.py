@@ -32,7 +32,7 @@ from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.models import Campaign, TextVersion
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import get_organized_challenge, may_create_challenges
+from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import CampaignError, ConflictError, NotFoundError
 from capeval_server.core.rollback import roll_back
 from capeval_server.hosting.services.challenge_import import delete_files_on_error
@@ -188,9 +188,13 @@ def _check_permission(user: User, wanted: CampaignDefinition, origin: CampaignOr
         if wanted.challenge == (challenge.slug if challenge else None):
             return
     if wanted.challenge is not None:
-        get_organized_challenge(user, wanted.challenge)
+        if not list_organized_challenges(user).filter(slug=wanted.challenge).exists():
+            raise NotFoundError(f"there is no challenge {wanted.challenge!r} that you organize")
     elif not may_create_challenges(user):
-        raise NotFoundError
+        raise NotFoundError(
+            "you may create campaigns of the challenges that you organize: name one as campaign.challenge;"
+            " campaigns without a challenge require the permission to add challenges"
+        )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from capeval.formats.images import ImageInfo, load_images
 from capeval_server.annotation.campaigns.columns import ColumnMap, check_columns
 from capeval_server.annotation.campaigns.item_tables import Row, read_json_lines
 from capeval_server.annotation.core.options import CampaignOptions
+from capeval_server.annotation.core.setting_problems import LINE, NAME, list_problems
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import (
     LONGEST_CATEGORY,
@@ -39,7 +40,7 @@ __all__ = [
     "read_rules",
 ]
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+Name = Annotated[str, Field(pattern=NAME, max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
 _LONGEST_KEY = 100
 _SUBMISSION = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -51,7 +52,7 @@ class _CampaignPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     slug: Name
-    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=LINE)]
     kind: str
     challenge: Name | None = None
     # The name of a built-in text; or a Markdown file in the folder of the definition.
@@ -159,8 +160,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         quiz = _get_quiz(about, task)
     except ValidationError as error:
         place = "campaign" if error.title == _CampaignPart.__name__ else "settings"
-        problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
-        raise CampaignError(f"{name}: {'; '.join(problems)}") from None
+        raise CampaignError(f"{name}: {'; '.join(list_problems(error, place))}") from None
     except (OptionError, CaptionError) as error:
         raise CampaignError(f"{name}: {error}") from None
     return CampaignDefinition(

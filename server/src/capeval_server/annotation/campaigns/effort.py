@@ -120,7 +120,7 @@ def ends_by_pair(campaign: Campaign, options: CampaignOptions) -> bool:
 
 
 def measured_agreement(campaign: Campaign) -> Agreement | None:
-    """Estimate the agreement from the campaign's answers, including pilot answers.
+    """Estimate the agreement from the campaign's answers, including preview answers.
 
     The agreement is between answers to an item; or, if pairs end by the votes of their items, between votes
     on a pair. The result is None if there are too few answers.

@@ -27,6 +27,7 @@ from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
 from capeval_server.annotation.campaigns.form_files import build_campaign_files
 from capeval_server.annotation.core.options import CampaignOptions
+from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_consent, template_text
@@ -112,8 +113,7 @@ class JudgingRequest:
         try:
             return CampaignOptions.of_kind(task.name, **given)
         except ValidationError as error:
-            problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-            raise CampaignError("; ".join(problems)) from None
+            raise CampaignError("; ".join(list_problems(error))) from None
 
 
 def default_name(phase: Phase) -> str:

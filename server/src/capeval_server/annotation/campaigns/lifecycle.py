@@ -24,6 +24,7 @@ from capeval_server.annotation.core.options import (
     CampaignOptions,
     get_options,
 )
+from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.core.slots import open_slots, update_free_counts
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS, list_missing
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
@@ -91,7 +92,7 @@ def get_managed_campaign(user: User, slug: str) -> Campaign:
     """
     found = list_managed_campaigns(user).filter(slug=slug).first()
     if found is None:
-        raise NotFoundError
+        raise NotFoundError(f"there is no campaign {slug!r} that you manage")
     return found
 
 
@@ -102,7 +103,7 @@ def get_recent_information(user: User) -> dict[str, str]:
 
 
 def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
-    """Change the state of a campaign: pilot, open, pause or close it.
+    """Change the state of a campaign: preview, open, pause or close it.
 
     Held work may be finished while a campaign is paused or closing. Closing a campaign takes back held work;
     later answers are stored, but don't count.
@@ -121,8 +122,8 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
         if state == now.state:
             return now
         if state not in _TRANSITIONS[now.state]:
-            ways = " or ".join(_TRANSITIONS[now.state])
-            raise CampaignError(f"a campaign that is {now.state} can only become {ways} (got {state!r})")
+            ways = " or ".join(repr(str(each)) for each in _TRANSITIONS[now.state])
+            raise CampaignError(f"the state {now.state!r} can only change to {ways} (got {state!r})")
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("'reason' is required to reopen a closed campaign")
         opens = now.state in (_State.DRAFT, _State.PILOT) and state in (_State.PILOT, _State.OPEN)
@@ -221,8 +222,7 @@ def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any
         try:
             after = CampaignOptions.model_validate({**before, **changes}).model_dump()
         except ValidationError as error:
-            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
-            raise CampaignError(problems) from None
+            raise CampaignError("; ".join(list_problems(error))) from None
         changed = [
             f"{name} from {before[name]} to {after[name]}"
             for name in QUALITY_SETTINGS

@@ -106,7 +106,7 @@ class Pace:
         recent_hours: Hours since the first of these, rounded up; rounded up to whole days from one day on.
         days_left: Days until completion at this pace; None if there are too few recent answers, or if less
             than a day of answers would be extrapolated to more than a day.
-        seconds: Median time of an answer in seconds, including pilot answers and checks, but not training;
+        seconds: Median time of an answer in seconds, including preview answers and checks, but not training;
             None if no time was measured.
         timed: Number of latest answers from which the median is computed.
     """
@@ -250,6 +250,10 @@ def _is_working(participation: Participation) -> bool:
     return participation.stage == Participation.Stage.WORKING
 
 
+def _list_entered(campaign: Campaign) -> QuerySet[Participation]:
+    return campaign.participations.exclude(stage=Participation.Stage.INVITED)
+
+
 def _explain_waiting(
     campaign: Campaign, options: CampaignOptions, workers: list[Participation], replacing: list[Participation]
 ) -> list[str]:
@@ -280,6 +284,9 @@ def _explain_waiting(
         )
     if found["free"] and not campaign.participations.exists():
         reasons.append("No workers yet: create invite links, or recruit workers.")
+    elif found["free"] and not _list_entered(campaign).exists():
+        invited = campaign.participations.count()
+        reasons.append(f"No workers yet. People who have not agreed to take part: {invited:,}.")
     elif found["free"] and not workers:
         reasons.append(f"Items that need answers, while no worker can be assigned any: {found['free']:,}.")
     elif found["free"] and not any(list_candidates(one, "free").exists() for one in workers):

@@ -18,6 +18,7 @@ from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
 from capeval_server.annotation.core.languages import BUILT_IN, validate_language
 from capeval_server.annotation.core.option_texts import OptionGroup
+from capeval_server.annotation.core.setting_problems import AMOUNT, CURRENCY
 from capeval_server.annotation.core.study_information import validate_contact, validate_line
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 
@@ -256,11 +257,11 @@ class CampaignOptions(BaseModel):
     """How workers are paid, for example £12 per hour through Prolific; or that they are not paid. Required
     before the campaign opens, unless there is a pay per answer; the page with the consent text shows both."""
 
-    pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = _PAY.option(
+    pay_per_answer: Annotated[str, Field(pattern=AMOUNT)] = _PAY.option(
         "Pay per answer (amount)", "", "Each answer is paid {pay_per_answer} {currency}."
     )
     """A decimal number, for example 0.25. Leave it empty if answers are not paid."""
-    currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = _PAY.option("Currency", "")
+    currency: Annotated[str, Field(pattern=CURRENCY)] = _PAY.option("Currency", "")
     """Three letters, for example EUR."""
 
     language: Annotated[str, AfterValidator(validate_language)] = _LANGUAGE.option(

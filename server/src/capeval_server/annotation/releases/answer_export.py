@@ -27,8 +27,10 @@ EXPORTS: Mapping[str, str] = {
 """The media type of each form of the table."""
 
 
-def export_answers(user: User, campaign: Campaign, asked: AnswerFilter, form: str) -> bytes:
+def export_answers(user: User | None, campaign: Campaign, asked: AnswerFilter, form: str) -> bytes:
     """Return the table of the chosen answers. The download is recorded in the audit log.
+
+    Without a user, as for the command line, answers that wait for a review are those of all workers.
 
     The columns are those of `judgments.csv`. `counted` is whether an answer counts now. Unlike in a release,
     sentences that do not count are in the table.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def zip_release(user: User | None, release: Release) -> bytes:
     Raises:
         OSError: A file can't be read.
     """
-    data = _zip_folder(folder_of(release).parent)
+    # Each download of a release is the same zip.
+    data = _zip_folder(folder_of(release).parent, release.time)
     campaign = release.campaign
     record(user, campaign.challenge, f"downloaded the release {release.name} of the campaign {campaign.slug}")
     return data
@@ -88,9 +90,10 @@ def zip_challenge(release: Release) -> bytes:
     """
     with tempfile.TemporaryDirectory() as folder:
         path = write_challenge(release, Path(folder))
-        return zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
+        files = {each.name: each.read_bytes() for each in sorted(path.parent.iterdir())}
+        return zipped(files, time=release.time)
 
 
-def _zip_folder(folder: Path) -> bytes:
+def _zip_folder(folder: Path, time: datetime | None = None) -> bytes:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+    return zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}, time=time)

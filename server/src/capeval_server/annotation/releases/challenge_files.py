@@ -17,7 +17,7 @@ from capeval.datasets.challenge_pages import PAGES, define_pages
 from capeval.formats.images import load_file_names
 from capeval.formats.io.json import read_json, write_json
 from capeval_server.annotation.models import Release
-from capeval_server.annotation.releases.release_files import find_file, folder_of, verify
+from capeval_server.annotation.releases.release_files import check_captions, find_file, folder_of, verify
 from capeval_server.core.errors import CampaignError
 
 __all__ = ["write_challenge"]
@@ -40,12 +40,18 @@ def write_challenge(
         The path of `challenge.toml`.
 
     Raises:
-        CampaignError: All splits are for training, or no image of the subsets is in a split.
+        CampaignError: The release has judgments instead of captions, all splits are for training, no image of
+            the subsets is in a split, or the folder already has a challenge.
         OSError: A file can't be written.
     """
+    check_captions(release)
+    path = folder / "challenge.toml"
+    # The files are meant to be edited.
+    if path.exists():
+        raise CampaignError(f"{path} already exists; choose a new folder")
     verify(release)
-    folder.mkdir(parents=True, exist_ok=True)
     names = _list_scored(release)
+    folder.mkdir(parents=True, exist_ok=True)
     opens = release.time.replace(microsecond=0)
     about = {
         "slug": release.campaign.slug,
@@ -61,7 +67,6 @@ def write_challenge(
     }
     if subsets and not any("subsets" in split for split in splits):
         raise CampaignError("subsets must contain images of the release (got none)")
-    path = folder / "challenge.toml"
     path.write_text(tomli_w.dumps(definition), encoding="utf-8")
     return path
 

@@ -76,6 +76,7 @@ def describe_dataset(campaign: Campaign, rows: Sequence[Response]) -> DatasetTex
             **({"Instructions": f"> {quoted}"} if quoted else {}),
             "Workers": f"The captions were written by {people}, who read the instructions of the campaign."
             + _describe_conditions(campaign),
+            **_describe_license_of_captions(campaign),
             **_describe_pay(campaign),
             **_describe_categories(rows),
             "Known faults": _describe_reviews(campaign, rows),
@@ -91,12 +92,20 @@ def _describe_conditions(campaign: Campaign) -> str:
     return f" The panel {settings.name} was asked for workers with {conditions}."
 
 
+def _describe_license_of_captions(campaign: Campaign) -> dict[str, str]:
+    """Return the license that the writers agreed to, if the campaign has it."""
+    found = get_options(campaign).license
+    return {"License": f"License of the captions: {found.rstrip('.')}."} if found else {}
+
+
 def _describe_pay(campaign: Campaign) -> dict[str, str]:
-    """Return the pay per caption and hour, if the campaign has a rate."""
+    """Return the pay per caption and hour, or in words, if the campaign has it."""
     options = get_options(campaign)
+    terms = f"Workers read about their pay: {options.pay_terms.rstrip('.')}." if options.pay_terms else ""
     if not options.pay_per_answer:
-        return {}
-    text = f"The pay was {options.pay_per_answer} {options.currency} per answer when this version was frozen."
+        return {"Pay": terms} if terms else {}
+    rate = f"{options.pay_per_answer} {options.currency}"
+    text = f"{terms} The pay was {rate} per answer when this version was frozen.".lstrip()
     paid = [row for row in payments.lines(campaign) if row.seconds]
     if seconds := sum(row.seconds for row in paid):
         wage = Decimal(options.pay_per_answer) * sum(row.answers for row in paid) * 3600 / seconds

@@ -64,7 +64,7 @@ class JudgmentRow(NamedTuple):
         texts: Version of the texts that were in force.
         counted: Whether the release counts the answer.
         reason: Reason why it does not; None if it does.
-        rejection: The reviewer's reason if `reason` is `rejected`; None without one.
+        rejection: The reviewer's reason if the latest verdict rejects the answer; None without one.
     """
 
     response: int
@@ -230,7 +230,7 @@ class _Context:
             texts=row.texts.number,
             counted=counts,
             reason=reason,
-            rejection=(row.verdict_reason or None) if reason == _REJECTED else None,
+            rejection=row.verdict_reason if kept and row.verdict == Review.Verdict.REJECTED else None,
         )
 
 

@@ -215,12 +215,10 @@ def _compute_sha256(data: bytes) -> str:
 def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
     keys = list(unfinished(campaign).order_by("pk").values_list("key", flat=True))
     if keys and not leave_out:
-        what = (
-            "item must have all its answers"
-            if task_named(campaign.kind).result.judges_systems
-            else "image must have all its captions"
-        )
-        raise CampaignError(f"each {what} (missing for {format_names(keys)})")
+        judged = task_named(campaign.kind).result.judges_systems
+        what, answers = ("item", "answers") if judged else ("image", "captions")
+        missing = f"each {what} must have all its {answers} (missing for {format_names(keys)})"
+        raise CampaignError(f"{missing}; wait for them, or leave out these {what}s")
 
 
 def _iterate_counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
@@ -372,6 +370,16 @@ def split_file(release: Release, split: str) -> tuple[str, bytes]:
     return path.name, path.read_bytes()
 
 
+def check_captions(release: Release) -> None:
+    """Check that a release has captions, which can be references.
+
+    Raises:
+        CampaignError: The release has judgments.
+    """
+    if task_named(release.campaign.kind).result.judges_systems:
+        raise CampaignError("references require a release of captions")
+
+
 def find_file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
     """Return the path of a file of a split.
 
@@ -394,8 +402,9 @@ def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, ma
         The number of the version.
 
     Raises:
-        CampaignError: The release has no such split.
+        CampaignError: The release has judgments, or no such split.
         ChallengeError: The split has different images than the references.
     """
+    check_captions(release)
     name, data = split_file(release, f"{split}_many" if many else split)
     return publish_references(user, entry, name, data, seen=entry.version)

@@ -1,6 +1,6 @@
 """Files of counted answers for `capeval study`.
 
-The files contain only counted answers, which fill a slot. Checks, pilot answers, skipped items and excluded
+The files contain only counted answers, which fill a slot. Checks, preview answers, skipped items and excluded
 answers are omitted.
 """
 

@@ -113,7 +113,7 @@ def get_assignment(participation: Participation, lease: UUID) -> Assignment:
     rows = Assignment.objects.filter(participation=participation, lease=lease)
     found = rows.select_related("item", "slot").first()
     if found is None:
-        raise NotFoundError
+        raise NotFoundError("this worker has no item with this lease")
     found.participation = participation
     return found
 
@@ -281,7 +281,7 @@ def _renew_expired(
     for assignment in lost:
         item = items[assignment.item_id]
         slot = slots.get(item.pk)
-        # Checks and pilot assignments have no slot and need none.
+        # Checks and preview assignments have no slot and need none.
         if item.held or (slot is None and assignment.slot_id is not None):
             continue
         if assignment.slot_id is not None:
@@ -311,10 +311,10 @@ def _assign_batch(
     )
     if wanted and not items:
         return []
-    pilot = participation.campaign.state == Campaign.State.PILOT
-    slots = {} if pilot else get_first_free_slots(items, trusted=trusted)
+    previewed = participation.campaign.state == Campaign.State.PILOT
+    slots = {} if previewed else get_first_free_slots(items, trusted=trusted)
     chosen: list[tuple[Item, Slot | None]] = [
-        (item, slots.get(item.pk)) for item in items if pilot or item.pk in slots
+        (item, slots.get(item.pk)) for item in items if previewed or item.pk in slots
     ]
     for item in uncounted:
         place = _draw(options, participation, f"place {item.pk}") % (len(chosen) + 1)
@@ -462,7 +462,7 @@ def _find_due_repeat(participation: Participation, options: CampaignOptions) -> 
     if not _is_due(participation, options, "repeat", options.repeat_every):
         return None
     again = Assignment.objects.filter(participation=participation, item__repeats=OuterRef("item"))
-    # Items of the batch that just ended are excluded: the worker still remembers them. Checks and pilot
+    # Items of the batch that just ended are excluded: the worker still remembers them. Checks and preview
     # assignments have no slot.
     answered = participation.assignments.filter(
         state=_State.SUBMITTED, slot__isnull=False, item__held=False, batch__lt=participation.batch

@@ -52,7 +52,7 @@ def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> 
     with transaction.atomic():
         found = Image.objects.select_for_update(no_key=True).filter(campaign=campaign, name=name).first()
         if found is None:
-            raise NotFoundError
+            raise NotFoundError(f"the campaign has no image {name!r}")
         found.warning = text
         found.save(update_fields=["warning"])
         what = f"set the warning of the image {name} in the campaign {campaign.slug}: {text or 'none'}"

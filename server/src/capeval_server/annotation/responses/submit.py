@@ -208,7 +208,7 @@ def _judge(context: AnswerContext, response: Response) -> None:
         return
     if item.is_check:
         # Only the first answer counts, because a second one may follow a hint that the first was wrong.
-        # Answers in a pilot don't affect a worker's record, but training is graded even then. Practice
+        # Answers in a preview don't affect a worker's record, but training is graded even then. Practice
         # sentences are not graded.
         graded = task.choices if item.is_training else context.campaign.state != Campaign.State.PILOT
         if response.revision == 1 and graded:
@@ -233,7 +233,7 @@ def _list_review_reasons(context: AnswerContext, response: Response) -> set[str]
     if response.revision > 1:
         earlier = ReviewRequest.objects.filter(response__assignment=response.assignment_id)
         return found | set(earlier.values_list("reason", flat=True))
-    # Pilot answers are not among the first answers.
+    # Preview answers are not among the first answers.
     before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
     if before[: options.review_first].count() < options.review_first:
         return found | {FIRST}
@@ -271,7 +271,7 @@ def _fills_slot(response: Response) -> bool:
 
 
 def _build_outcome(response: Response, *, counts: bool) -> AnswerOutcome:
-    # The outcome must not reveal that an answer was to a check or in a pilot.
+    # The outcome must not reveal that an answer was to a check or in a preview.
     if counts or not response.may_count:
         return AnswerOutcome(
             response=response, outcome="stored", text=gettext("Thank you. Your answer is stored.")

@@ -80,10 +80,11 @@ def list_signals(campaign: Campaign) -> list[str]:
     return sorted(rows.order_by().values_list("reason", flat=True).distinct())
 
 
-def list_answers(campaign: Campaign, asked: AnswerFilter, user: User) -> QuerySet[Any]:
+def list_answers(campaign: Campaign, asked: AnswerFilter, user: User | None) -> QuerySet[Any]:
     """Return the chosen answers, as annotated by `annotate_responses`.
 
     Answers that wait for a review come first to last, without the user's own. Others come last to first.
+    The user is None for the command line.
 
     Raises:
         CampaignError: The state or the signal of the workers is unknown.
@@ -110,8 +111,10 @@ def list_answers(campaign: Campaign, asked: AnswerFilter, user: User) -> QuerySe
         rows = rows.filter(item__in=differing.filter(answers__gt=1).values("item"))
     if asked.state != "waiting":
         return rows.order_by("-pk")
-    own = Q(participation__worker__user=user) | Q(participation__worker__account=user)
-    return rows.filter(pk__in=moderation.list_review_queue(campaign).values("pk")).exclude(own).order_by("pk")
+    rows = rows.filter(pk__in=moderation.list_review_queue(campaign).values("pk"))
+    if user is not None:
+        rows = rows.exclude(Q(participation__worker__user=user) | Q(participation__worker__account=user))
+    return rows.order_by("pk")
 
 
 def _list_conditions(asked: AnswerFilter) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ __all__ = [
     "block",
     "effect_of_blocking",
     "exclude_answers",
+    "get_block",
     "link_account",
     "list_review_queue",
     "redact",
@@ -89,7 +90,9 @@ def list_review_queue(campaign: Campaign) -> QuerySet[Response]:
         .filter(Q(latest=None) | Q(latest=Review.Verdict.UNDONE))
         .filter(~Exists(later))
     )
-    return waiting.exclude(participation__stage=Participation.Stage.WITHDREW).order_by("pk")
+    # Answers of blocked workers wait again if the block is lifted.
+    gone = (Participation.Stage.WITHDREW, Participation.Stage.BLOCKED)
+    return waiting.exclude(participation__stage__in=gone).order_by("pk")
 
 
 def review(user: User, response: Response, verdict: str, *, reason: str = "", note: str = "") -> Review:
@@ -227,6 +230,18 @@ def exclude_answers(participation: Participation) -> BlockEffect:
     update_slots(items, participation.campaign, voted=True)
     take_back(participation.campaign, participation.assignments.all())
     return BlockEffect(answers=answers, items=len(items), releases=_list_releases(participation))
+
+
+def get_block(participation: Participation) -> Exclusion:
+    """Return the block of a worker.
+
+    Raises:
+        CampaignError: The worker is not blocked.
+    """
+    found = participation.exclusions.filter(lifted=None).first()
+    if found is None:
+        raise CampaignError("this worker is not blocked")
+    return found
 
 
 def unblock(user: User | None, exclusion: Exclusion, reason: str) -> int:

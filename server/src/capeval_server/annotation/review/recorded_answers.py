@@ -62,7 +62,7 @@ class StoredAnswer(NamedTuple):
 def load_answers(campaign: Campaign, task: TaskType) -> list[StoredAnswer]:
     """Return the newest answer of each assignment, in order of time.
 
-    Answers of the pilot, the training and to repeated items are left out, and checks of captions.
+    Answers of the preview, the training and to repeated items are left out, and checks of captions.
     """
     questions = tuple(task.choices)
     shown = Q(may_count=True)

@@ -115,7 +115,7 @@ class WorkerSummary:
 def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     """Return the statistics of each worker after consent, in order of arrival.
 
-    Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
+    Answers of blocked workers are included, so that a block can be judged. Preview answers are not.
     """
     task, options = task_named(campaign.kind), get_options(campaign)
     with_checks = load_answers(campaign, task)

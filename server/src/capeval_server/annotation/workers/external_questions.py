@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict, Field
 
+from capeval_server.annotation.core.setting_problems import REWARD
 from capeval_server.core.errors import EntryError
 
 __all__ = [
@@ -49,7 +50,7 @@ class ExternalQuestion(BaseModel):
     # Height of the frame in pixels; 0 adjusts it to the browser window.
     frame_height: Annotated[int, Field(ge=0, le=10_000)] = 0
     # The reward of the HIT in US dollars, which an approved assignment pays.
-    reward: Annotated[str, Field(pattern=r"^\d{1,4}(\.\d{1,2})?$")] = "0.00"
+    reward: Annotated[str, Field(pattern=REWARD)] = "0.00"
 
 
 def check_submit_origin(origin: str) -> None:

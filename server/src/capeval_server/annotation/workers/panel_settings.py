@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from capeval_server.annotation.core.option_texts import format_count
+from capeval_server.annotation.core.setting_problems import COUNTRY, END_CODE, PANEL, PARAMETER
 from capeval_server.annotation.models import Session
 from capeval_server.annotation.workers import external_questions
 from capeval_server.annotation.workers.external_questions import ExternalQuestion
@@ -15,11 +16,11 @@ __all__ = ["PanelSettings", "Signature", "describe_conditions"]
 
 _Outcome = Session.Outcome
 
-_Parameter = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,50}$")]
+_Parameter = Annotated[str, Field(pattern=PARAMETER)]
 _Id = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,200}$")]
 # ISO 3166-1 alpha-2, as Mechanical Turk names countries.
-_Country = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
-_Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{4,50}$")]
+_Country = Annotated[str, Field(pattern=COUNTRY)]
+_Code = Annotated[str, Field(pattern=END_CODE)]
 
 
 class Signature(BaseModel):
@@ -65,7 +66,7 @@ class PanelSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, json_schema_extra=_make_name_optional)
 
     # With `external_question`, the default is "mturk".
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$")]
+    name: Annotated[str, Field(pattern=PANEL)]
     # Names of the query parameters with the ids.
     participant: _Parameter = "PROLIFIC_PID"
     study: _Parameter = "STUDY_ID"

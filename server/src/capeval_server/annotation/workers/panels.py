@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
+from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
 from capeval_server.annotation.workers import external_questions
 from capeval_server.annotation.workers.admission import check_admission
@@ -89,10 +90,7 @@ def set_panel(user: User | None, campaign: Campaign, content: Mapping[str, Any])
             codes = {**drawn, **kept, **wanted.codes}
             made = PanelSettings.model_validate({**wanted.model_dump(), "codes": codes})
         except ValidationError as error:
-            problems = [
-                ".".join(("panel", *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()
-            ]
-            raise CampaignError("; ".join(problems)) from None
+            raise CampaignError("; ".join(list_problems(error, "panel"))) from None
         Panel.objects.update_or_create(campaign=now, defaults={"settings": made.model_dump()})
         signed = "signed" if made.signed else "unverified"
         record(user, now.challenge, f"set the panel {made.name} ({signed}) of the campaign {now.slug}")
@@ -112,7 +110,7 @@ def panel_settings(campaign: Campaign) -> PanelSettings:
     """
     found = find_settings(campaign)
     if found is None:
-        raise NotFoundError
+        raise NotFoundError("the campaign has no panel")
     return found
 
 

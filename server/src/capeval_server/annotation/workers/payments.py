@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from capeval.toolkit import escape_row
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.core.options import CampaignOptions, get_options
+from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
 from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.audit.models import record
@@ -76,8 +77,7 @@ def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currenc
         try:
             now.settings = CampaignOptions.model_validate(wanted).model_dump()
         except ValidationError as error:
-            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
-            raise CampaignError(problems) from None
+            raise CampaignError("; ".join(list_problems(error))) from None
         now.save(update_fields=["settings"])
         what = f"set the pay per answer in the campaign {now.slug} to {pay_per_answer} {currency}"
         record(user, now.challenge, what)

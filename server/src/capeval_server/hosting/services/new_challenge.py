@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tomli_w
+from django.utils import timezone
 
 from capeval.formats.result_files import ALGORITHM
 from capeval_server.examples import write_example
@@ -70,10 +71,13 @@ def sample_zip() -> bytes:
         return zipped({each.name: each.read_bytes() for each in sorted(path.parent.iterdir())})
 
 
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip of files."""
+def zipped(files: Mapping[str, bytes], *, time: datetime | None = None) -> bytes:
+    """Return a zip of files. Without the time of their last change, it is now."""
+    when = timezone.now() if time is None else time
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
-            archive.writestr(name, data)
+            about = zipfile.ZipInfo(name, when.timetuple()[:6])
+            about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+            archive.writestr(about, data)
     return out.getvalue()

@@ -55,7 +55,7 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
     task, options = task_named(campaign.kind), get_options(campaign)
     texts = latest_texts(campaign)
     title, rest = title_and_rest(texts.instructions)
-    trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
+    previewed = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
     pace = pace_of(campaign)
     progress = get_progress(campaign)
     is_finished = progress.items > 0 and progress.finished == progress.items and not progress.to_review
@@ -71,7 +71,7 @@ def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> Ht
             for (before, after), (label, does) in ACTIONS.items()
             if before == campaign.state
         ],
-        "trial": trial.count(),
+        "previewed": previewed.count(),
         "is_unused": not find_obstacle(campaign),
         "can_copy": can_create(request),
         "options": options_in_words(task, options),
