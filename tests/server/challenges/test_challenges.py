@@ -60,7 +60,7 @@ def test_an_import_and_the_same_again(path: Path) -> None:
         (
             'slug = "small"',
             'slug = "sm all"',
-            r"challenge\.slug: must have only letters, digits, - and _, .*got 'sm all'",
+            r"challenge\.slug: must be letters, digits, '-' and '_', .*got 'sm all'",
         ),
         ('rules = "Be fair."', 'rule = "Be fair."', r"challenge\.rule: Extra inputs are not permitted"),
         ("<alg>", "alg", r"splits\[0\]\.results: must be a file name with one <alg>"),

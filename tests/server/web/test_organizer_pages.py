@@ -408,7 +408,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"quota_total": "9" * 30}, "less than or equal to 1000000"),
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
-        ({"name": "a b"}, "must have only letters, digits, - and _"),
+        ({"name": "a b"}, "must be letters, digits, '-' and '_'"),
         ({"name": "organize"}, "must not be any of announcements, contact, data, faq"),
     ],
 )

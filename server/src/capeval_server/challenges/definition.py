@@ -20,7 +20,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from capeval.errors import CapevalWarning, OptionError
 from capeval.formats.declared_fields import FieldType
@@ -40,12 +39,11 @@ from capeval_server.challenges.models import (
 )
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.core.errors import ChallengeError
+from capeval_server.core.validation_problems import DOMAIN, NAME, list_problems
 
 __all__ = [
     "ChallengeDefinition",
     "ColumnsDefinition",
-    "describe_problem",
-    "describe_problems",
     "read_definition",
 ]
 
@@ -54,16 +52,9 @@ MOST_PAGES = 10
 # The database column with the metric of a result has this length.
 _LONGEST_METRIC = 50
 
-_DOMAIN = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
 # Rendering a longer text would take seconds.
 Markdown = Annotated[str, Field(max_length=50_000)]
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
-Name = Annotated[str, Field(pattern=_NAME, max_length=50)]
-# Messages about values that do not match a pattern.
-_PATTERNS = {
-    _NAME: "must have only letters, digits, - and _, and begin with a letter or a digit",
-    _DOMAIN: "must be the domain of email addresses in lower case, such as uni.edu",
-}
+Name = Annotated[str, Field(pattern=NAME, max_length=50)]
 
 
 class _Part(BaseModel):
@@ -134,7 +125,7 @@ class ChallengeSettings(_Part):
     visibility: Literal["draft", "unlisted", "public", "archived"] = "public"
     # Conditions of joining: the secret link or a team's code, and an email address of one of the domains.
     invitation_only: bool = False
-    email_domains: list[Annotated[str, Field(pattern=_DOMAIN, max_length=253)]] = []
+    email_domains: list[Annotated[str, Field(pattern=DOMAIN, max_length=253)]] = []
     team_size: Annotated[int, Field(ge=1, le=MOST_MEMBERS)] | None = None
     # The time from which everybody who can see the challenge can see its images.
     data_released: AwareDatetime | None = None
@@ -490,31 +481,9 @@ def read_definition(
     except ChallengeError as error:
         raise ChallengeError(f"{name}: {error}") from None
     except ValidationError as error:
-        raise ChallengeError(f"{name}: {describe_problems(error)}") from None
+        raise ChallengeError(f"{name}: {'; '.join(list_problems(error))}") from None
     except OptionError as error:
         raise ChallengeError(f"{name}: {error}") from None
-
-
-def describe_problems(error: ValidationError) -> str:
-    """Return all validation errors with their places."""
-    return "; ".join(map(_format_problem, error.errors()))
-
-
-def _format_problem(problem: ErrorDetails) -> str:
-    place = problem["loc"]
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    message = describe_problem(problem)
-    return f"{where}: {message}" if where else message
-
-
-def describe_problem(problem: ErrorDetails) -> str:
-    """Return the message of a validation error, without the name of its field."""
-    pattern = problem.get("ctx", {}).get("pattern")
-    if problem["type"] == "string_pattern_mismatch" and pattern in _PATTERNS:
-        return f"{_PATTERNS[pattern]} (got {problem['input']!r})"
-    message = problem["msg"].removeprefix("Value error, ")
-    field = problem["loc"][-1] if problem["loc"] else ""
-    return message.removeprefix(f"{field} ").removeprefix(f"{field!r} ")
 
 
 def _check_unique(what: str, names: list[str]) -> None:

@@ -16,7 +16,6 @@ from capeval.formats.images import ImageInfo, load_images
 from capeval_server.annotation.campaigns.columns import ColumnMap, check_columns
 from capeval_server.annotation.campaigns.item_tables import Row, read_json_lines
 from capeval_server.annotation.core.options import CampaignOptions
-from capeval_server.annotation.core.setting_problems import LINE, NAME, list_problems
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import (
     LONGEST_CATEGORY,
@@ -27,6 +26,7 @@ from capeval_server.annotation.task_types.base import (
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
 from capeval_server.annotation.text_rules.rules import RuleSettings, complete_rules
 from capeval_server.core.errors import AnswerError, CampaignError, CampaignFilesError
+from capeval_server.core.validation_problems import LINE, NAME, list_problems
 
 __all__ = [
     "LONGEST_MARKDOWN",

@@ -27,7 +27,6 @@ from capeval.toolkit.random import make_python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
 from capeval_server.annotation.campaigns.form_files import build_campaign_files
 from capeval_server.annotation.core.options import CampaignOptions
-from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_consent, template_text
@@ -36,6 +35,7 @@ from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.challenges.services.image_archives import list_archived_images, read_archived_images
 from capeval_server.challenges.services.image_lists import get_images
 from capeval_server.core.errors import CampaignError
+from capeval_server.core.validation_problems import list_problems
 from capeval_server.submissions.models import Submission, SubmissionFile
 from capeval_server.submissions.selectors.image_browser import candidates_in, references_in
 

@@ -24,7 +24,6 @@ from capeval_server.annotation.core.options import (
     CampaignOptions,
     get_options,
 )
-from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.core.slots import open_slots, update_free_counts
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS, list_missing
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
@@ -35,6 +34,7 @@ from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.audit.models import Action, record
 from capeval_server.challenges.selectors.access import list_organized_challenges
 from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.core.validation_problems import list_problems
 
 __all__ = [
     "change_state",

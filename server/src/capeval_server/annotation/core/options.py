@@ -18,9 +18,9 @@ from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
 from capeval_server.annotation.core.languages import BUILT_IN, validate_language
 from capeval_server.annotation.core.option_texts import OptionGroup
-from capeval_server.annotation.core.setting_problems import AMOUNT, CURRENCY
 from capeval_server.annotation.core.study_information import validate_contact, validate_line
 from capeval_server.annotation.task_types import TASKS, TaskType, task_named
+from capeval_server.core.validation_problems import AMOUNT, CURRENCY
 
 if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign

@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape
 from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict, Field
 
-from capeval_server.annotation.core.setting_problems import REWARD
 from capeval_server.core.errors import EntryError
+from capeval_server.core.validation_problems import REWARD
 
 __all__ = [
     "FRAME_ANCESTORS",

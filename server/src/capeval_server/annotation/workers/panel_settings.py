@@ -7,10 +7,10 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from capeval_server.annotation.core.option_texts import format_count
-from capeval_server.annotation.core.setting_problems import COUNTRY, END_CODE, PANEL, PARAMETER
 from capeval_server.annotation.models import Session
 from capeval_server.annotation.workers import external_questions
 from capeval_server.annotation.workers.external_questions import ExternalQuestion
+from capeval_server.core.validation_problems import COUNTRY, END_CODE, PANEL, PARAMETER
 
 __all__ = ["PanelSettings", "Signature", "describe_conditions"]
 

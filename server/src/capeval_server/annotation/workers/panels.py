@@ -15,13 +15,13 @@ from pydantic import ValidationError
 
 from capeval_server.annotation.core.departures import check_may_enroll, check_not_withdrawn
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign, Identity, Panel, Participation, Session, Worker
 from capeval_server.annotation.workers import external_questions
 from capeval_server.annotation.workers.admission import check_admission
 from capeval_server.annotation.workers.panel_settings import PanelSettings, Signature, describe_conditions
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, EntryError, NotFoundError
+from capeval_server.core.validation_problems import list_problems
 from capeval_server.jobs.leases import database_time
 
 __all__ = [

@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from capeval.toolkit import escape_row
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.core.options import CampaignOptions, get_options
-from capeval_server.annotation.core.setting_problems import list_problems
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
 from capeval_server.annotation.workers.mailboxes import find_same_mailboxes
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
+from capeval_server.core.validation_problems import list_problems
 
 __all__ = ["PaymentRow", "lines", "measure_work", "payments_csv", "set_rate"]
 

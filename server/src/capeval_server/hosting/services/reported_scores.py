@@ -16,6 +16,7 @@ from capeval_server.challenges.models import Challenge, ReferenceSet, Reported
 from capeval_server.challenges.reported_scores import COLUMNS, read_reported
 from capeval_server.challenges.services.locks import lock_challenge
 from capeval_server.core.errors import ChallengeError, NotFoundError
+from capeval_server.core.validation_problems import list_problems
 from capeval_server.hosting.services.challenge_import import keep_reported
 from capeval_server.submissions.selectors.scores import score_names
 
@@ -74,7 +75,7 @@ def add_reported(
             file, data, score_names(entry.split), entry.split.challenge.declared_fields
         )
     except ValidationError as error:
-        raise ChallengeError(definition.describe_problems(error)) from None
+        raise ChallengeError("; ".join(list_problems(error))) from None
     except FormatError as error:
         raise ChallengeError(str(error)) from None
     with lock_challenge(entry.split.challenge) as challenge:

@@ -20,11 +20,12 @@ from pydantic_core import ErrorDetails
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
-from capeval_server.challenges.definition import ChallengeDefinition, describe_problem
+from capeval_server.challenges.definition import ChallengeDefinition
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
 from capeval_server.challenges.services.links import create_link, renew_link
 from capeval_server.challenges.services.locks import lock_challenge, upsert
 from capeval_server.core.errors import ChallengeError, ConflictError
+from capeval_server.core.validation_problems import describe_problem
 from capeval_server.hosting.services.challenge_import import (
     CHANGEABLE_WHEN_FINAL,
     check_images,
