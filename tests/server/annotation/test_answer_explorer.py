@@ -95,6 +95,7 @@ def test_filters(staff: Someone) -> None:
         "rejected": [1],
         "counted": [3, 2, 0],
         "uncounted": [1],
+        "training": [],
     }
     assert chosen(signal="drawn at random") == [2, 1, 0]
     assert chosen(category="HC") == [3, 2, 1, 0]

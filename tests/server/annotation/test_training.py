@@ -23,6 +23,7 @@ from tests.server.annotation.test_api import Program, user_program
 from tests.server.annotation.test_panels import begin, panel
 from tests.server.annotation.test_study_information import consent_page
 from tests.server.campaigns import answer, counted, given, hold, join, make, new_items
+from tests.server.kit import Someone
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -98,6 +99,20 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     assert (worker.answered, worker.judged) == (10, 0)
     assert next(payments.lines(campaign)).answers == 10
     assert list(audit(campaign)) == []
+    # The counts for organizers separate the training.
+    assignment.assign_work(worker)
+    answer(hold(worker))
+    staff, place = Someone("staff", is_staff=True), f"/campaigns/{campaign.slug}"
+    pages = {
+        part: staff.client.get(f"{place}/{part}").content.decode()
+        for part in ("items/", f"workers/{worker.worker.pseudonym}/", "workers/", "reviews/")
+    }
+    assert "4 items, 20 training items" in pages["items/"]
+    assert "1; 1 counted; also 10 in the training" in pages[f"workers/{worker.worker.pseudonym}/"]
+    assert '<td class="number">1 <span class="muted">+ 10 training</span></td>' in pages["workers/"]
+    assert "1 answer matches this filter" in pages["reviews/"]
+    training_page = staff.client.get(f"{place}/reviews/?state=training").content.decode()
+    assert "10 answers match this filter" in training_page
     assert get_progress(campaign).items == 4
 
 

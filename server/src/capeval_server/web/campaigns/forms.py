@@ -335,8 +335,9 @@ class AnswerFilterForm(forms.Form):
                 del self.fields[name]
         task = task_named(campaign.kind)
         if not task.reviewed:
-            names = ("all", "counted", "uncounted")
-            cast(forms.ChoiceField, self.fields["state"]).choices = [(name, STATES[name]) for name in names]
+            names = ("all", "counted", "uncounted", "training")
+            states = [(name, STATES[name]) for name in names]
+            cast(forms.ChoiceField, self.fields["state"]).choices = states
         if task.written:
             # Captions always differ: a signal finds those that are too different.
             del self.fields["disagreement"]
