@@ -135,7 +135,10 @@ def test_choices_are_shown_on_the_sides_that_the_worker_saw(staff: Someone) -> N
     )
     for card, sides in zip(reversed(cards), seen, strict=True):
         assert card.shown == {"Left": sides["left"], "Right": sides["right"]}
-        assert card.text == "Your choice: The first"
+        assert card.text == f"The first: {sides['left']}"
+    # The list of items has the texts, too.
+    page = staff.client.get(f"/campaigns/{campaign.slug}/items/").content.decode()
+    assert all(text in page for text in seen[0].values())
 
 
 def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:

@@ -34,6 +34,7 @@ from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.jobs.leases import database_time
+from capeval_server.web.campaigns.answer_cards import list_texts
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import AnswersForm, QualityForm, ReasonForm
 from capeval_server.web.campaigns.presenters import ACTIONS, format_count, options_in_words, pace_in_words
@@ -186,7 +187,10 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
     context["numbers"] = _count_kinds(rows)
     context["can_extend"] = campaign.state in EXTENDABLE
-    context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
+    context["rows"] = [
+        (item, list_texts(campaign, item), moderation.releases_of(item) if item.held else ())
+        for item in context["found"]
+    ]
     return show(request, campaign, "items", tab="items", **context)
 
 
