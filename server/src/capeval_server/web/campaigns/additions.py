@@ -44,7 +44,7 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     draft, uploads = read_kept(request, task.texts[0])
     if draft.origin != campaign.slug or not draft.extends:
         draft, uploads = NewCampaign(text=task.texts[0], origin=campaign.slug, extends=True), Uploads()
-    form = ReplaceFilesForm(*sent, needs_image=task.needs_image)
+    form = ReplaceFilesForm(task, *sent)
     if form.is_valid():
         uploads = form.merge_uploads(uploads)
         if not (uploads.table_name or uploads.pictures_name):

@@ -6,12 +6,16 @@ from dataclasses import replace
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils.text import slugify
 
+from capeval.errors import CapevalError
 from capeval_server.annotation.campaigns.columns import is_by_image
 from capeval_server.annotation.campaigns.creation_drafts import NewCampaign, Uploads
 from capeval_server.annotation.campaigns.item_tables import ENDINGS
+from capeval_server.annotation.campaigns.system_results import can_pair_results, pair_results
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
@@ -41,6 +45,35 @@ __all__ = [
 ]
 
 
+class _ResultsInput(forms.ClearableFileInput):
+    """Input for one or more files."""
+
+    allow_multiple_selected = True
+
+
+class _ResultsField(forms.FileField):
+    """Field for a file of items, or for the results files of systems, which become one."""
+
+    widget = _ResultsInput
+
+    def __init__(self, task: TaskType, **options: Any) -> None:
+        super().__init__(**options)
+        self._task = task
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        """Return the file, or a file with pairs of the captions in several files."""
+        files = [super(_ResultsField, self).clean(each, initial) for each in data or [None]]
+        if len(files) < 2:
+            return files[0]
+        try:
+            name, content = pair_results(
+                self._task, [(each.name, each.read()) for each in files], limit=settings.UNPACKED_BYTES
+            )
+        except CapevalError as error:
+            raise forms.ValidationError(f"{error}.") from None
+        return SimpleUploadedFile(name, content)
+
+
 class _UploadsForm(forms.Form):
     """Form with the files of items and of images."""
 
@@ -58,6 +91,20 @@ class _UploadsForm(forms.Form):
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
+
+    def accept_results(self, task: TaskType) -> None:
+        """Accept the results files of systems as items, if the task type compares pairs."""
+        if can_pair_results(task):
+            known = self.fields["items"]
+            self.fields["items"] = _ResultsField(
+                task,
+                label=known.label,
+                required=known.required,
+                help_text=f"{known.help_text} Or choose the results files of two or more systems: items are"
+                " pairs of their captions, and the names of the files are those of the systems.",
+                max_length=100,
+                widget=_ResultsInput(known.widget.attrs),
+            )
 
     @property
     def has_uploads(self) -> bool:
@@ -82,10 +129,11 @@ class _UploadsForm(forms.Form):
 class ReplaceFilesForm(_UploadsForm):
     """Form that replaces the files of a new campaign."""
 
-    def __init__(self, *arguments: Any, needs_image: bool = True, **options: Any) -> None:
+    def __init__(self, task: TaskType, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        if not needs_image:
+        if not task.needs_image:
             del self.fields["pictures"]
+        self.accept_results(task)
 
 
 class NewCampaignForm(_UploadsForm, OptionsForm):
@@ -175,6 +223,7 @@ class NewCampaignForm(_UploadsForm, OptionsForm):
             self.fields["items"].help_text += " It can be in the zip instead."
         if not task.needs_image:
             del self.fields["pictures"]
+        self.accept_results(task)
 
     @property
     def main(self) -> list[forms.BoundField]:

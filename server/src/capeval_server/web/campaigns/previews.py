@@ -175,7 +175,7 @@ def columns(request: HttpRequest) -> HttpResponse:
         return redirect("campaign_new")
     if request.method != "POST":
         return show_columns(request, draft, uploads)
-    form = ReplaceFilesForm(request.POST, request.FILES)
+    form = ReplaceFilesForm(get_task_type(draft.text), request.POST, request.FILES)
     assigned = {
         name.removeprefix("part-"): value for name, value in request.POST.items() if name.startswith("part-")
     }
@@ -219,7 +219,7 @@ def show_columns(
         "extends": draft.extends,
         "task": task,
         "uploads": uploads,
-        "form": form or ReplaceFilesForm(needs_image=task.needs_image),
+        "form": form or ReplaceFilesForm(task),
         "problems": problems[:_SHOWN_PROBLEMS],
         "more": max(len(problems) - _SHOWN_PROBLEMS, 0),
         "number": len(problems),
