@@ -136,7 +136,11 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
     made = create(staff, page)
     screens, inputs = screens + 1, inputs + 1
     overview = f"/campaigns/{made.slug}/"
-    assert ">Open</button>" in staff.client.get(overview).content.decode()
+    page = staff.client.get(overview).content.decode()
+    assert ">Open</button>" in page
+    assert 'id="classes"' not in page, "the items have no classes"
+    added = staff.client.get(f"{overview}items/add/").content.decode()
+    assert "Without it, each image of the zip is an item." in added
     staff.do(f"{overview}state/", state="open")
     screens, inputs = screens + 1, inputs + 1
     made.refresh_from_db()

@@ -30,6 +30,7 @@ from capeval_server.challenges.selectors.access import list_organized_challenges
 from capeval_server.web.option_fields import OptionsForm
 
 __all__ = [
+    "AddItemsForm",
     "AnswerFilterForm",
     "AnswersForm",
     "FreezeForm",
@@ -92,10 +93,20 @@ class _UploadsForm(forms.Form):
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
 
-    def accept_results(self, task: TaskType) -> None:
-        """Accept the results files of systems as items, if the task type compares pairs."""
+    def describe_files(self, task: TaskType) -> None:
+        """Describe what replaces the file of items, and accept the files of a task type."""
+        if is_by_image(task):
+            self.fields["items"].help_text += " Without it, each image of the zip is an item."
+        elif task.needs_image:
+            self.fields["items"].help_text += " It can be in the zip instead."
+        self.accept_files(task)
+
+    def accept_files(self, task: TaskType) -> None:
+        """Accept the files of a task type: images, and results of systems if it compares pairs."""
+        known = self.fields["items"]
+        if not task.needs_image:
+            del self.fields["pictures"]
         if can_pair_results(task):
-            known = self.fields["items"]
             self.fields["items"] = _ResultsField(
                 task,
                 label=known.label,
@@ -131,9 +142,16 @@ class ReplaceFilesForm(_UploadsForm):
 
     def __init__(self, task: TaskType, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        if not task.needs_image:
-            del self.fields["pictures"]
-        self.accept_results(task)
+        self.accept_files(task)
+
+
+class AddItemsForm(_UploadsForm):
+    """Form that adds items to a campaign."""
+
+    def __init__(self, task: TaskType, *arguments: Any, kept: Uploads, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["items"].required = not (kept.table_name or task.needs_image)
+        self.describe_files(task)
 
 
 class NewCampaignForm(_UploadsForm, OptionsForm):
@@ -217,13 +235,7 @@ class NewCampaignForm(_UploadsForm, OptionsForm):
         """Require the files that the task type needs and that are not kept."""
         self.fields["items"].required = not (kept.table_name or task.needs_image)
         self.fields["pictures"].required = not kept.pictures_name
-        if is_by_image(task):
-            self.fields["items"].help_text += " Without it, each image of the zip is an item."
-        elif task.needs_image:
-            self.fields["items"].help_text += " It can be in the zip instead."
-        if not task.needs_image:
-            del self.fields["pictures"]
-        self.accept_results(task)
+        self.describe_files(task)
 
     @property
     def main(self) -> list[forms.BoundField]:

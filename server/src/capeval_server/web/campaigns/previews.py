@@ -33,7 +33,7 @@ from capeval_server.annotation.campaigns.creation_drafts import (
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.images import render_picture
 from capeval_server.annotation.campaigns.item_files import ItemFiles, open_files
-from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
+from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign, items_of
 from capeval_server.annotation.task_types import TASKS, TaskType
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import CampaignFilesError, ConflictError, NotFoundError
@@ -134,7 +134,7 @@ def show_confirm(request: HttpRequest, draft: NewCampaign, uploads: Uploads, sha
             "campaign": campaign,
             "preview": preview,
             "wanted": campaign,
-            "total": campaign.items.count(),
+            "total": items_of(campaign).count(),
         }
         page = "add_items_confirm"
     else:
