@@ -40,8 +40,8 @@ from capeval_server.core.errors import CampaignFilesError, ConflictError, NotFou
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.campaigns.common import View
-from capeval_server.web.campaigns.forms import ReplaceFilesForm
 from capeval_server.web.campaigns.presenters import describe_item, describe_table, options_in_words
+from capeval_server.web.campaigns.upload_forms import ReplaceFilesForm
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
