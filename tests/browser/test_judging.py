@@ -174,6 +174,7 @@ def test_every_kind_is_accessible_and_tells_nothing(
     expect(page.locator(".item:visible")).to_have_attribute("aria-label", "Item 2 of 2")
     # The next item starts in view, also if the screen was scrolled to the last button.
     assert item.evaluate("element => element.getBoundingClientRect().top") >= 0
+    item.locator(".aside summary").click()
     visitor.look()
     assert heard
     assert not [text for text in heard if "CANARY" in text]

@@ -84,6 +84,7 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     assert (done.right, done.needed, done.passed, done.again) == (8, 8, True, False)
     assert [item.right for item in done.items] == [True] * 8 + [False] * 2
     assert {item.explanation for item in done.items} == {WHY}
+    assert [item.given == item.expected for item in done.items] == [item.right for item in done.items]
     for item in done.items:
         (side,) = item.expected.values()
         assert item.shown[{"B": "left", "C": "right"}[side]] == "a hound"
@@ -275,6 +276,8 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     for _ in range(2):
         page = shown()
         assert "This is the training. You need at least 8 of 10 correct answers" in page
+        assert "Only your first answer to each item is graded." in page
+        assert "You can change your answers" not in page
         assert WHY not in page
         batch = program.ask("POST", f"{place}/next", {})
         assert batch["training"]
@@ -285,8 +288,10 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         page = shown()
         assert "Training: 0 of 10 correct" in page
         assert page.count(WHY) == 10
+        assert page.count("Your answer: B. ") + page.count("Your answer: C. ") == 10
         assert (
-            page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("answer: C. ") == 10
+            page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("correct answer: C. ")
+            == 10
         )
         for side in re.findall(r"<strong>(B|C)</strong> a hound", page):
             assert f"correct answer: {side}. " in page
