@@ -75,7 +75,7 @@ def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
 
 
 def test_eight_of_ten_right_lead_to_the_work() -> None:
-    campaign = trained()
+    campaign = trained(number=60)
     (worker,) = join(campaign)
     assert worker.stage == "training"
     with pytest.raises(AssignmentError, match="answer all items of the training"):
@@ -108,7 +108,8 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
         part: staff.client.get(f"{place}/{part}").content.decode()
         for part in ("items/", f"workers/{worker.worker.pseudonym}/", "workers/", "reviews/")
     }
-    assert "4 items, 20 training items" in pages["items/"]
+    assert "4 items, 60 training items" in pages["items/"]
+    assert '<a href="?page=2">2</a>' in pages["items/"]
     assert "1; 1 counted; also 10 in the training" in pages[f"workers/{worker.worker.pseudonym}/"]
     assert '<td class="number">1 <span class="muted">+ 10 training</span></td>' in pages["workers/"]
     assert "1 answer matches this filter" in pages["reviews/"]

@@ -185,7 +185,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     which: ItemFilter | Literal[""] = next((name for name in _FILTERS if name == asked), "")
     rows = filter_items(campaign, which).select_related("image").prefetch_related("reports")
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
-    context["numbers"] = _count_kinds(rows)
+    context["counts"] = _count_kinds(rows)
     context["can_extend"] = campaign.state in EXTENDABLE
     context["rows"] = [
         (item, list_texts(campaign, item), moderation.releases_of(item) if item.held else ())
