@@ -139,6 +139,8 @@ def test_choices_are_shown_on_the_sides_that_the_worker_saw(staff: Someone) -> N
     # The list of items has the texts, too.
     page = staff.client.get(f"/campaigns/{campaign.slug}/items/").content.decode()
     assert all(text in page for text in seen[0].values())
+    assert page.count("First: ") == page.count("Second: ") == 2
+    assert "Left: " not in page, "the sides vary"
 
 
 def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:

@@ -130,11 +130,18 @@ def _describe_other(campaign: Campaign, row: Response, other: Any, *, shows_work
     )
 
 
-def list_texts(campaign: Campaign, item: Item, *, mirrored: bool = False) -> dict[str, str]:
-    """Return the texts of an item that workers see, by name."""
-    shown = task_of(item, campaign).shown(item.payload, mirrored=mirrored)
+def list_texts(campaign: Campaign, item: Item, *, mirrored: bool | None = None) -> dict[str, str]:
+    """Return the texts of an item that workers see, by name.
+
+    Args:
+        campaign: The campaign.
+        item: The item.
+        mirrored: Whether a worker saw the sides mirrored; None for no worker, as the sides vary.
+    """
+    shown = task_of(item, campaign).shown(item.payload, mirrored=bool(mirrored))
+    names = dict(zip(SIDES, ("first", "second"), strict=True)) if mirrored is None else {}
     texts = {
-        name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
+        names.get(name, name).capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
         for name, value in shown.items()
     }
     return {name: text for name, text in texts.items() if text}
