@@ -224,9 +224,9 @@ def test_every_page_for_managers(
     manager.go(f"/campaigns/{slug}-write/reviews/?state=all")
     cards = manager.page.locator(".answer")
     expect(cards).to_have_count(20)
-    for place in range(20):
+    for number in range(20):
         manager.page.keyboard.press("j")
-        expect(cards.nth(place)).to_be_focused()
+        expect(cards.nth(number)).to_be_focused()
     with manager.page.expect_navigation():
         manager.page.keyboard.press("j")
     expect(cards).to_have_count(4)
