@@ -220,6 +220,9 @@ def test_every_page_for_managers(
         )
         for part in ("", *parts):
             manager.go(f"{place}{part}")
+    manager.go(f"/campaigns/{slug}-triplet/reviews/")
+    manager.page.keyboard.press("j")
+    expect(manager.page.locator(".answer").first).to_be_focused()
     # By keyboard, the last answer of a page is followed by the next page.
     manager.go(f"/campaigns/{slug}-write/reviews/?state=all")
     cards = manager.page.locator(".answer")
