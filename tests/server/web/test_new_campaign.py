@@ -251,6 +251,8 @@ def test_results_of_two_systems_become_pairs_in_one_step(staff: Someone, tmp_pat
             send(staff, place, 422, title="A", items=[results[0], others], pictures=pictures, **STUDY)
         )
         assert problem in page
+    page = send(staff, place, 422, title="A", items=21 * [results[0]], pictures=pictures, **STUDY)
+    assert "at most 20 systems can be compared (got 21 files)" in page
     (tmp_path / "campaign.toml").write_text(text.format("m3", "trigram.json"))
     with pytest.raises(CampaignError, match="task type m3 needs one file of items"):
         make_campaign(None, tmp_path / "campaign.toml")

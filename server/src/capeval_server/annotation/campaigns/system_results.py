@@ -18,6 +18,8 @@ from capeval_server.core.errors import CampaignError
 __all__ = ["can_pair_results", "pair_results"]
 
 _PAIR = {"first", "second"}
+# The time to choose the pairs of an image grows with the square of the number of systems.
+_MOST_SYSTEMS = 20
 
 
 def can_pair_results(task: TaskType) -> bool:
@@ -39,14 +41,16 @@ def pair_results(
         limit: Maximum size of a decompressed file, in bytes.
 
     Raises:
-        CampaignError: The task type does not compare pairs, a file is invalid, the names are not unique, or
-            the files have captions of different images.
+        CampaignError: The task type does not compare pairs, there are too many files, a file is invalid, the
+            names are not unique, or the files have captions of different images.
     """
     if not can_pair_results(task):
         raise CampaignError(
             f"campaign.items: a campaign of the task type {task.name} needs one file of items: it does"
             " not compare pairs of captions"
         )
+    if len(files) > _MOST_SYSTEMS:
+        raise CampaignError(f"at most {_MOST_SYSTEMS} systems can be compared (got {len(files)} files)")
     systems: dict[str, dict[ImageId, str]] = {}
     for name, data in files:
         system = PurePosixPath(name).name.partition(".")[0]
