@@ -220,6 +220,20 @@ def test_every_page_for_managers(
         )
         for part in ("", *parts):
             manager.go(f"{place}{part}")
+    manager.go(f"/campaigns/{slug}-triplet/reviews/")
+    manager.page.keyboard.press("j")
+    expect(manager.page.locator(".answer").first).to_be_focused()
+    # By keyboard, the last answer of a page is followed by the next page.
+    manager.go(f"/campaigns/{slug}-write/reviews/?state=all")
+    cards = manager.page.locator(".answer")
+    expect(cards).to_have_count(20)
+    for number in range(20):
+        manager.page.keyboard.press("j")
+        expect(cards.nth(number)).to_be_focused()
+    with manager.page.expect_navigation():
+        manager.page.keyboard.press("j")
+    expect(cards).to_have_count(4)
+    assert manager.page.url.endswith("state=all&page=2")
     for part in ("items/add/", "quality/", "recruiting/", "recruiting/reconciliation/"):
         manager.go(f"/campaigns/{slug}-write/{part}")
     manager.go(f"/campaigns/{slug}-draft/delete/")

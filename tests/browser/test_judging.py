@@ -164,6 +164,7 @@ def test_every_kind_is_accessible_and_tells_nothing(
     for size in item.locator("input[type=radio], button:visible").all():
         target = size.evaluate(_TARGET)
         assert target >= 24, f"{size} is {target} pixels high"
+    page.set_viewport_size({"width": 360, "height": 500})
     if kind == "rating":
         for fieldset in item.locator("fieldset").all():
             fieldset.get_by_role("radio").first.check()
@@ -171,6 +172,9 @@ def test_every_kind_is_accessible_and_tells_nothing(
     else:
         item.locator(".option").first.click()
     expect(page.locator(".item:visible")).to_have_attribute("aria-label", "Item 2 of 2")
+    # The next item starts in view, also if the screen was scrolled to the last button.
+    assert item.evaluate("element => element.getBoundingClientRect().top") >= 0
+    item.locator(".aside summary").click()
     visitor.look()
     assert heard
     assert not [text for text in heard if "CANARY" in text]
@@ -201,11 +205,14 @@ def test_keys_can_be_changed_and_switched_off_and_rest_in_fields(
     # A key that is pressed in a field, or a control, is typed there and chooses nothing.
     page.get_by_label("C", exact=True).press("x")
     expect(item).to_have_attribute("aria-label", "Item 1 of 4")
-    page.locator("h1").click()
+    # The keys choose again once the panel is closed, while its button has the focus.
+    page.locator(".keys summary").click()
     page.keyboard.press("f")
     expect(item).to_have_attribute("aria-label", "Item 1 of 4")
     page.keyboard.press("x")
     expect(item).to_have_attribute("aria-label", "Item 2 of 4")
+    expect(page.get_by_role("button", name="Undo the last answer").locator("kbd")).to_have_text("h")
+    page.locator(".keys summary").click()
     page.locator("#keys-on").uncheck()
     page.locator("h1").click()
     page.keyboard.press("x")

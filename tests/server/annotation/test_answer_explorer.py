@@ -95,6 +95,7 @@ def test_filters(staff: Someone) -> None:
         "rejected": [1],
         "counted": [3, 2, 0],
         "uncounted": [1],
+        "training": [],
     }
     assert chosen(signal="drawn at random") == [2, 1, 0]
     assert chosen(category="HC") == [3, 2, 1, 0]
@@ -134,7 +135,12 @@ def test_choices_are_shown_on_the_sides_that_the_worker_saw(staff: Someone) -> N
     )
     for card, sides in zip(reversed(cards), seen, strict=True):
         assert card.shown == {"Left": sides["left"], "Right": sides["right"]}
-        assert card.text == "Your choice: The first"
+        assert card.text == f"The first: {sides['left']}"
+    # The list of items has the texts, too.
+    page = staff.client.get(f"/campaigns/{campaign.slug}/items/").content.decode()
+    assert all(text in page for text in seen[0].values())
+    assert page.count("First: ") == page.count("Second: ") == 2
+    assert "Left: " not in page, "the sides vary"
 
 
 def test_waiting_answers_do_not_show_their_workers(staff: Someone) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -16,7 +17,7 @@ from django.test import Client
 import capeval
 from capeval.formats.judgments.human_scores import load_human_scores
 from capeval.formats.judgments.plans import get_plan_paths, load_plan, load_votes
-from capeval.scoring.intervals import wilson_interval
+from capeval.studies.judging.intervals import create_share_interval
 from capeval.studies.judging.worker_models import fit_dawid_skene, fit_mace, gather_answers
 from capeval.studies.votes import count_votes
 from capeval.toolkit import unescape_cell
@@ -82,7 +83,8 @@ def test_triplets_while_the_campaign_runs(tmp_path: Path) -> None:
     # All prefer "good" to "poor": in all pairs of the two.
     (row,) = numbers(results, "wins", category="MM").values()
     assert (row.name, row.other, row.value, row.units) == ("good", "poor", 1.0, 3)
-    assert (row.low, row.high) == wilson_interval(1.0, 3)
+    images = create_share_interval(np.ones(3), np.ones(3), 0.95)
+    assert (row.low, row.high) == (images.low, images.high)
     assert all(row.name != row.other for row in results.select("wins"))
     # Nobody answered an item twice, so that there is no agreement, and four images have no intervals.
     assert results.select("agreement") == []
@@ -176,6 +178,33 @@ def test_wins_and_strengths(tmp_path: Path) -> None:
     best = max(wins, key=lambda name: wins[name].value or 0)
     assert best == max(strengths, key=lambda name: strengths[name].value or 0)
     assert sum(row.value or 0 for row in strengths.values()) == pytest.approx(0)
+
+
+def test_a_share_of_wins_has_one_interval_and_is_shown_once() -> None:
+    # On half of the images, both pairs are won: 24 pairs are not 24 independent cases.
+    lines = [
+        {
+            "key": f"{image}-{pair}", "group": f"{image}-{pair}", "image_id": str(image), "category": "MM",
+            "first": "a dog", "second": "a cat", "first_by": "ours", "second_by": "theirs",
+        }
+        for image in range(12) for pair in range(2)
+    ]  # fmt: skip
+    campaign = campaign_of("pairwise", lines, answers=1)
+    (worker,) = join(campaign)
+
+    def choose(held: Assignment) -> dict[str, str]:
+        first_wins = int(held.item.payload["image_id"]) % 2 == 0
+        return {"choice": "left" if first_wins != held.mirrored else "right"}
+
+    work_all(worker, choose)
+    results = get_results(campaign)
+    score = numbers(results, "systems", question="wins")["ours"]
+    (row,) = results.select("wins")
+    assert (row.name, row.other, row.value, row.units) == ("ours", "theirs", 0.5, 24)
+    assert (row.value, row.low, row.high) == (score.value, score.low, score.high)
+    page = see(campaign)
+    assert "Systems: wins" in page
+    assert "Wins between systems" not in page
 
 
 def test_captions_and_a_rejection() -> None:

@@ -23,6 +23,7 @@ from tests.server.annotation.test_api import Program, user_program
 from tests.server.annotation.test_panels import begin, panel
 from tests.server.annotation.test_study_information import consent_page
 from tests.server.campaigns import answer, counted, given, hold, join, make, new_items
+from tests.server.kit import Someone
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +75,7 @@ def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
 
 
 def test_eight_of_ten_right_lead_to_the_work() -> None:
-    campaign = trained()
+    campaign = trained(number=60)
     (worker,) = join(campaign)
     assert worker.stage == "training"
     with pytest.raises(AssignmentError, match="answer all items of the training"):
@@ -83,6 +84,7 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     assert (done.right, done.needed, done.passed, done.again) == (8, 8, True, False)
     assert [item.right for item in done.items] == [True] * 8 + [False] * 2
     assert {item.explanation for item in done.items} == {WHY}
+    assert [item.given == item.expected for item in done.items] == [item.right for item in done.items]
     for item in done.items:
         (side,) = item.expected.values()
         assert item.shown[{"B": "left", "C": "right"}[side]] == "a hound"
@@ -98,6 +100,21 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
     assert (worker.answered, worker.judged) == (10, 0)
     assert next(payments.lines(campaign)).answers == 10
     assert list(audit(campaign)) == []
+    # The counts for organizers separate the training.
+    assignment.assign_work(worker)
+    answer(hold(worker))
+    staff, place = Someone("staff", is_staff=True), f"/campaigns/{campaign.slug}"
+    pages = {
+        part: staff.client.get(f"{place}/{part}").content.decode()
+        for part in ("items/", f"workers/{worker.worker.pseudonym}/", "workers/", "reviews/")
+    }
+    assert "4 items, 60 training items" in pages["items/"]
+    assert '<a href="?page=2">2</a>' in pages["items/"]
+    assert "1; 1 counted; also 10 in the training" in pages[f"workers/{worker.worker.pseudonym}/"]
+    assert '<td class="number">1 <span class="muted">+ 10 training</span></td>' in pages["workers/"]
+    assert "1 answer matches this filter" in pages["reviews/"]
+    training_page = staff.client.get(f"{place}/reviews/?state=training").content.decode()
+    assert "10 answers match this filter" in training_page
     assert get_progress(campaign).items == 4
 
 
@@ -260,6 +277,8 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     for _ in range(2):
         page = shown()
         assert "This is the training. You need at least 8 of 10 correct answers" in page
+        assert "Only your first answer to each item is graded." in page
+        assert "You can change your answers" not in page
         assert WHY not in page
         batch = program.ask("POST", f"{place}/next", {})
         assert batch["training"]
@@ -270,8 +289,10 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         page = shown()
         assert "Training: 0 of 10 correct" in page
         assert page.count(WHY) == 10
+        assert page.count("Your answer: B. ") + page.count("Your answer: C. ") == 10
         assert (
-            page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("answer: C. ") == 10
+            page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("correct answer: C. ")
+            == 10
         )
         for side in re.findall(r"<strong>(B|C)</strong> a hound", page):
             assert f"correct answer: {side}. " in page

@@ -345,7 +345,9 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     assert "Training: 10 of 10 correct" in page
     assert "then you write some practice sentences" in page
     assert (
-        page.count("correct answer: Yes, it breaks a rule. ") + page.count("No, it keeps all rules. ") == 10
+        page.count("correct answer: Yes, it breaks a rule. ")
+        + page.count("correct answer: No, it keeps all rules. ")
+        == 10
     )
     tried = program.ask("GET", f"{place}/training")
     assert (tried["right"], tried["more"], tried["practice"]) == (10, True, False)

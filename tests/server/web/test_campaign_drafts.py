@@ -287,6 +287,10 @@ def test_items_are_added_while_a_campaign_is_open(staff: Someone, campaign: Camp
     page = send(staff, page, items=("new.jsonl", lines(NEW)))
     assert "<dt>New items</dt><dd>3</dd>" in page
     assert "<dt>New images</dt><dd>1</dd>" in page
+    # Checks and training items are no items to answer.
+    work = campaign.items.filter(is_check=False).count()
+    assert work < campaign.items.count()
+    assert f"<dt>Items before</dt><dd>{work}</dd>" in page
     assert describe(campaign) == before
     sent = staff.client.post(f"{add}apply/", hidden_fields(page), follow=True)
     assert "Added 3 items." in sent.content.decode()

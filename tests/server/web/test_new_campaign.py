@@ -8,7 +8,7 @@ import json
 import re
 import zipfile
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -86,7 +86,14 @@ def send(who: Someone, place: str, status: int = 200, **given: Any) -> str:
     """Submit the form of a page, with its initial values and some others; return the answer as text."""
     shown = place if place.startswith("<") else who.client.get(place).content.decode()
     values = {**Fields(shown).values, **given}
-    files = {name: SimpleUploadedFile(*value) for name, value in values.items() if isinstance(value, tuple)}
+    files: dict[str, Any] = {
+        name: SimpleUploadedFile(*value) for name, value in values.items() if isinstance(value, tuple)
+    }
+    files |= {
+        name: [SimpleUploadedFile(*each) for each in value]
+        for name, value in values.items()
+        if isinstance(value, list)
+    }
     action = re.search(r'<form method="post" enctype="multipart/form-data" action="([^"]+)"', shown)
     assert action, shown
     sent = who.client.post(html.unescape(action[1]), {**values, **files})
@@ -129,7 +136,11 @@ def test_a_zip_of_images_needs_at_most_six_screens_and_twelve_inputs(staff: Some
     made = create(staff, page)
     screens, inputs = screens + 1, inputs + 1
     overview = f"/campaigns/{made.slug}/"
-    assert ">Open</button>" in staff.client.get(overview).content.decode()
+    page = staff.client.get(overview).content.decode()
+    assert ">Open</button>" in page
+    assert 'id="classes"' not in page, "the items have no classes"
+    added = staff.client.get(f"{overview}items/add/").content.decode()
+    assert "Without it, each image of the zip is an item." in added
     staff.do(f"{overview}state/", state="open")
     screens, inputs = screens + 1, inputs + 1
     made.refresh_from_db()
@@ -188,6 +199,63 @@ def test_columns_are_assigned_and_nothing_is_uploaded_twice(staff: Someone) -> N
         ("1", "A cat sleeps.", "ours"),
         ("2", "A bus.", "ours"),
     ]
+
+
+def test_results_of_two_systems_become_pairs_in_one_step(staff: Someone, tmp_path: Path) -> None:
+    results = [
+        (
+            f"{system}.json",
+            json.dumps([{"image_id": n, "caption": f"{system} {n % 2}"} for n in range(3)]).encode(),
+        )
+        for system in ("up-down", "trigram")
+    ]
+    place, pictures = "/new/campaign/from/pairwise/", ("photos.zip", zipped(IMAGES))
+    form = staff.client.get(place).content.decode()
+    assert "multiple" in re.findall(r'<input type="file" name="items"[^>]*>', form)[0]
+    assert (
+        "multiple"
+        not in re.findall(r'<input type="file" name="items"[^>]*>', staff.client.get(RATE).content.decode())[
+            0
+        ]
+    )
+    page = send(staff, place, title="Which is better?", items=results, pictures=pictures, **STUDY)
+    assert "<dt>Items</dt><dd>3</dd>" in page
+
+    def read_pairs(campaign: Campaign) -> set[tuple[str, ...]]:
+        found = campaign.items.values_list("payload", "image__name")
+        texts = [{each["first_by"]: each["first"], each["second_by"]: each["second"]} for each, _ in found]
+        names = (name for _, name in found)
+        return {(each["up-down"], each["trigram"], name) for each, name in zip(texts, names, strict=True)}
+
+    expected = {(f"up-down {n % 2}", f"trigram {n % 2}", f"{n}.jpg") for n in range(3)}
+    assert read_pairs(create(staff, page)) == expected
+    # By the command line, the same files are named in the definition.
+    for name, data in [*results, *((PurePosixPath(name).name, data) for name, data in IMAGES.items())]:
+        (tmp_path / name).write_bytes(data)
+    text = (
+        '[campaign]\nslug = "two"\ntitle = "Two"\nkind = "{}"\nimages = "."\nitems = ["up-down.json", "{}"]\n'
+    )
+    (tmp_path / "campaign.toml").write_text(text.format("pairwise", "trigram.json"))
+    assert read_pairs(make_campaign(None, tmp_path / "campaign.toml")) == expected
+    # Problems are errors of the field.
+    for others, problem in (
+        (
+            ("trigram.json", b'[{"image_id": 0, "caption": "a"}]'),
+            "captions of the same images (only in one file: '1', '2')",
+        ),
+        (("up-down.csv", results[1][1]), "different file names (got up-down twice)"),
+        (("copy.json", results[0][1]), "all captions of the systems are equal"),
+        (("trigram.json", b"{"), "trigram.json"),
+    ):
+        page = html.unescape(
+            send(staff, place, 422, title="A", items=[results[0], others], pictures=pictures, **STUDY)
+        )
+        assert problem in page
+    page = send(staff, place, 422, title="A", items=21 * [results[0]], pictures=pictures, **STUDY)
+    assert "at most 20 systems can be compared (got 21 files)" in page
+    (tmp_path / "campaign.toml").write_text(text.format("m3", "trigram.json"))
+    with pytest.raises(CampaignError, match="task type m3 needs one file of items"):
+        make_campaign(None, tmp_path / "campaign.toml")
 
 
 def test_all_problems_are_shown_with_their_rows(staff: Someone) -> None:

@@ -62,7 +62,7 @@ def results(request: HttpRequest, slug: Slug, form: ResultFormat = "json") -> An
 class JudgmentParameters(Schema):
     """Choice of answers, and the form of their table."""
 
-    state: Literal["all", "waiting", "accepted", "rejected", "counted", "uncounted"] = "all"
+    state: Literal["all", "waiting", "accepted", "rejected", "counted", "uncounted", "training"] = "all"
     signal: Annotated[str, Field(max_length=50)] = ""
     category: Annotated[str, Field(max_length=50)] = ""
     worker: Annotated[str, Field(max_length=16)] = ""

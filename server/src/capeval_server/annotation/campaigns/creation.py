@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
@@ -28,6 +29,7 @@ from capeval_server.annotation.campaigns.item_files import (
 from capeval_server.annotation.campaigns.item_tables import read_json_lines
 from capeval_server.annotation.campaigns.items import ItemSummary, add_items, summarize_items
 from capeval_server.annotation.campaigns.setting_warnings import list_warnings
+from capeval_server.annotation.campaigns.system_results import pair_results
 from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.models import Campaign, TextVersion
 from capeval_server.audit.models import record
@@ -102,11 +104,10 @@ def make_campaign(user: User | None, path: Path, *, replace: bool = False) -> Ca
         OSError: A file can't be read.
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
-    files = ItemFiles(
-        table_name=wanted.items,
-        table=None if wanted.items is None else (path.parent / wanted.items).read_bytes(),
-        columns=wanted.columns,
-        images=None if wanted.images is None else open_folder(path.parent / wanted.images),
+    files = _read_item_files(
+        wanted,
+        lambda name: (path.parent / name).read_bytes(),
+        None if wanted.images is None else open_folder(path.parent / wanted.images),
     )
     draft = Campaign.objects.filter(slug=wanted.slug).first() if replace else None
     origin = CampaignOrigin(campaign=draft, replaced=compute_version(draft)) if draft else None
@@ -205,14 +206,20 @@ def _create_from_files(
     wanted = read_definition(_DEFINITION, images.read)
     if user is not None:
         _check_permission(user, wanted, origin)
-    files = ItemFiles(
-        table_name=wanted.items,
-        table=None if wanted.items is None else images.read(wanted.items),
-        columns=wanted.columns,
-        images=None if wanted.images is None else images,
-    )
+    files = _read_item_files(wanted, images.read, None if wanted.images is None else images)
     with _create_campaign(user, wanted, files, origin) as made:
         yield made, wanted
+
+
+def _read_item_files(
+    wanted: CampaignDefinition, read: Callable[[str], bytes], images: ImageFiles | None
+) -> ItemFiles:
+    """Read the file of items; the results of several systems become one."""
+    contents = [(name, read(name)) for name in wanted.items]
+    if len(contents) > 1:
+        contents = [pair_results(wanted.kind, contents, limit=settings.UNPACKED_BYTES)]
+    table_name, table = contents[0] if contents else (None, None)
+    return ItemFiles(table_name=table_name, table=table, columns=wanted.columns, images=images)
 
 
 @contextmanager

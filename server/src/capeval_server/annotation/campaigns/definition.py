@@ -61,8 +61,8 @@ class _CampaignPart(BaseModel):
     consent: str | None = None
     # The name of a built-in quiz, on the rules of the text with the same name.
     quiz: str | None = None
-    # A file; without one, each image of the folder is an item.
-    items: str | None = None
+    # A file, or the results files of systems to compare; without one, each image of the folder is an item.
+    items: str | list[str] | None = None
     images: str | None = None
     # A file in COCO's format with the addresses and licenses of the images.
     image_info: str | None = None
@@ -81,7 +81,8 @@ class CampaignDefinition:
         consent: Consent text for workers, in Markdown.
         options: Settings of the campaign.
         rules: Levels of caption rules that differ from their defaults, and word lists.
-        items: Name of the file of items; None if each image is an item.
+        items: Names of the file of items, or of the results files of systems to compare; empty if each image
+            is an item.
         columns: The column of each part of an item, if the file's own names are not recognized.
         quiz: Lines of additional items, from the quiz that the definition names.
         images: Name of the folder of images, if any.
@@ -97,7 +98,7 @@ class CampaignDefinition:
     consent: str
     options: CampaignOptions
     rules: dict[str, Any]
-    items: str | None
+    items: tuple[str, ...]
     columns: ColumnMap
     quiz: Sequence[bytes]
     images: str | None
@@ -172,7 +173,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         consent=_read_text(read, about.consent) if about.consent else template_consent(task),
         options=options,
         rules=rules,
-        items=about.items,
+        items=(about.items,) if isinstance(about.items, str) else tuple(about.items or ()),
         columns=check_columns(name, _get_table(name, content, "columns")),
         quiz=quiz,
         images=about.images,

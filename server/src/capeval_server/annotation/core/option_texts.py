@@ -72,7 +72,9 @@ def render_sentence(name: str, about: Mapping[str, Any], values: Mapping[str, An
         return ""
     sentence = about["sentence"] if values[name] else about["off"]
     template = sentence[values[name]] if isinstance(sentence, Mapping) else sentence
-    return _Template().vformat(template, (), values)
+    # The template ends the sentence, also if the value is one.
+    texts = {key: value.rstrip(".") if isinstance(value, str) else value for key, value in values.items()}
+    return _Template().vformat(template, (), texts)
 
 
 def format_count(number: int, noun: str) -> str:

@@ -247,7 +247,7 @@ class CampaignOptions(BaseModel):
     """For questions and complaints of workers. Required before the campaign opens; the page with the consent
     text shows it."""
     license: Annotated[str, AfterValidator(validate_line)] = _STUDY.option(
-        "License of the answers", "", "Answers are published under {license}."
+        "License of the answers", "", "License of the answers: {license}."
     )
     """Under which license answers are published, for example CC BY 4.0, or that they are not published.
     Required before the campaign opens; the page with the consent text shows it."""

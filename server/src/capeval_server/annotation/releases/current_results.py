@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from capeval.data.captions import ImageId
 from capeval.errors import CapevalError, MismatchError
-from capeval.scoring.intervals import wilson_interval
 from capeval.studies.judging import JudgingOptions
 from capeval.studies.judging.intervals import create_share_interval
 from capeval.studies.judging.wins import STRENGTH, WINS, get_row_name
@@ -285,15 +285,24 @@ def _score_systems(campaign: Campaign, judged: CountedJudgments) -> tuple[list[C
 
 
 def _list_wins(votes: PlanVotes) -> Iterator[CampaignNumber]:
-    """Yield the share of pairs that a system wins against another; a tie is half a win."""
-    for each in votes.wins:
-        names = (get_row_name(each.a or "unknown"), get_row_name(each.b or "unknown"))
-        if names[0] == names[1]:
-            continue
-        pairs = each.a_wins + each.b_wins + each.ties
-        share = (each.a_wins + each.ties / 2) / pairs
-        low, high = wilson_interval(share, pairs, _LEVEL)
-        yield CampaignNumber("wins", WINS.name, each.kind or "", *names, share, low, high, pairs, None)
+    """Yield the share of pairs that a system wins against another; a tie is half a win.
+
+    The interval is over images, like that of the system's share of all its pairs.
+    """
+    counts: dict[tuple[str, str, str], dict[ImageId, list[float]]] = {}
+    for pair, winner in zip(votes.pairs, votes.winners.tolist(), strict=True):
+        first, second = (get_row_name(name or "unknown") for name in (pair.first_by, pair.second_by))
+        if first != second:
+            # The order of the two captions is random, so both orders are counted together.
+            a, b = sorted((first, second))
+            points = (1 + (winner if a == first else -winner)) / 2
+            counts.setdefault((pair.kind or "", a, b), {}).setdefault(pair.image, []).append(points)
+    for (category, a, b), images in counts.items():
+        won = np.array([sum(points) for points in images.values()], dtype=np.float64)
+        most = np.array([len(points) for points in images.values()], dtype=np.float64)
+        share = create_share_interval(won, most, _LEVEL)
+        ends = (share.score, share.low, share.high)
+        yield CampaignNumber("wins", WINS.name, category, a, b, *ends, int(most.sum()), None)
 
 
 def _count_choices(campaign: Campaign, judged: CountedJudgments) -> Iterator[CampaignNumber]:

@@ -32,8 +32,9 @@ STATES = {
     "rejected": "Rejected",
     "counted": "Counted",
     "uncounted": "Not counted",
+    "training": "Training",
 }
-"""The states by which answers can be chosen, with their labels."""
+"""The states by which answers can be chosen, with their labels. Only `training` includes training items."""
 
 # Texts of items that a search looks at, also the caption of a quiz and of a rating.
 _TEXTS = ("first", "second", "caption", "reference")
@@ -125,7 +126,8 @@ def _list_conditions(asked: AnswerFilter) -> Mapping[str, Any]:
         "uncounted": {"filled_slot__isnull": True},
     }
     names = {"item__category": asked.category, "participation__worker__pseudonym": asked.worker}
-    return {**states.get(asked.state, {}), **{name: value for name, value in names.items() if value}}
+    chosen = {name: value for name, value in names.items() if value}
+    return {"item__is_training": asked.state == "training", **states.get(asked.state, {}), **chosen}
 
 
 def _match_text(campaign: Campaign, text: str) -> Q:

@@ -14,7 +14,7 @@ from capeval.studies.judging.worker_models import fit_dawid_skene, fit_mace, gat
 from capeval.studies.judging.workers import binomial_p, count_agreements
 from capeval_server.annotation.core.agreement import measure_caption_agreement
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import Campaign, CheckResult, Participation
+from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation
 from capeval_server.annotation.review.recorded_answers import (
     StoredAnswer,
     find_signals,
@@ -75,6 +75,8 @@ class WorkerSummary:
     Attributes:
         participation: The worker in the campaign.
         trusted: Whether enough answers of the worker were judged, and nearly all of them accepted.
+        answered: Number of answered items, with checks and without training.
+        training: Number of answered training items.
         counted: Number of the worker's counted answers.
         late: Number of answers that arrived after the lease of the item and are not counted.
         checks: Passed checks.
@@ -95,6 +97,8 @@ class WorkerSummary:
 
     participation: Participation
     trusted: bool
+    answered: int
+    training: int
     counted: int
     late: int
     checks: Proportion
@@ -130,6 +134,7 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
     checks = _count_checks(campaign)
     repeats = list_repeats(campaign)
     signals = find_signals(task, with_checks, repeats, captions)
+    trained = _count_training(campaign)
     usual = _compute_median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [
@@ -138,6 +143,7 @@ def summarize_workers(campaign: Campaign) -> list[WorkerSummary]:
             task,
             of_workers.get(one.pk, []),
             trusted=is_trusted(one, options),
+            training=trained.get(one.pk, 0),
             checks=checks.get(one.pk, _NONE),
             agreement=agreed.get(one.pk, _NONE),
             repeats=repeats.get(one.pk, ()),
@@ -156,6 +162,7 @@ def _summarize(
     given: Sequence[StoredAnswer],
     *,
     usual: tuple[float, int] | None,
+    training: int,
     checks: Proportion,
     repeats: Sequence[str],
     models: tuple[tuple[float, int] | None, tuple[float, int] | None],
@@ -166,6 +173,8 @@ def _summarize(
     again, same_side = _count_consistency(repeats)
     return WorkerSummary(
         participation=participation,
+        answered=participation.answered - training,
+        training=training,
         counted=sum(one.counts for one in given),
         late=sum(one.late for one in given),
         checks=checks,
@@ -245,6 +254,14 @@ def _count_checks(campaign: Campaign) -> dict[int, Proportion]:
         passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
     )
     return {worker: Proportion(number=passed, of=of) for worker, passed, of in rows}
+
+
+def _count_training(campaign: Campaign) -> dict[int, int]:
+    """Return the number of training items that each worker answered."""
+    answered = Assignment.objects.filter(
+        item__campaign=campaign, item__is_training=True, state=Assignment.State.SUBMITTED
+    ).order_by()
+    return dict(answered.values_list("participation").annotate(number=Count("pk")))
 
 
 def measure_consistency(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Proportion, int]]:

@@ -92,6 +92,7 @@ class TaskType(ABC):
             any has its own form.
         texts: Names of the built-in texts, without `.md`; the first is the default.
         texts_folder: Folder of these texts; in another distribution, for example `Path(__file__).parent`.
+        template_titles: The titles of texts in the list of templates, if they differ from the title.
         text_rules: For each text, the levels of caption rules that differ from their defaults.
         result: Form of the results: captions, ratings of systems, or votes on pairs.
         example: Sample item for the creation form, without `key` and `image`.
@@ -116,6 +117,7 @@ class TaskType(ABC):
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {}
     texts: ClassVar[tuple[str, ...]]
     texts_folder: ClassVar[Path] = TEXTS
+    template_titles: ClassVar[Mapping[str, str]] = {}
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     result: ClassVar[TaskResult]
     example: ClassVar[Mapping[str, Any]]

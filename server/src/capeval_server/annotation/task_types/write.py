@@ -41,6 +41,11 @@ class WriteTask(TaskType):
     reviewed = True
     written = "caption"
     texts = ("write-nocaps", "write-coco", "write-pascal")
+    template_titles: ClassVar[Mapping[str, str]] = {
+        "write-nocaps": "Write captions with keywords (nocaps)",
+        "write-coco": "Write captions (COCO)",
+        "write-pascal": "Write captions of the main aspects (PASCAL-50S)",
+    }
     # COCO and nocaps ask for eight words. PASCAL-50S does not: 15 % of ABSTRACT-50S's sentences, which were
     # collected in the same way, have fewer.
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {"write-pascal": {"short": "off"}}

@@ -72,6 +72,8 @@ class TrainingFeedback:
         image: Image of the item.
         held: Whether the item has been put on hold since.
         right: Whether the worker's first answer was the expected one; false for a skipped item.
+        given: First answer of the worker by question, on the sides that were shown; empty for skipped items
+            and practice sentences.
         written: Practice sentence of the worker; empty for a skipped item and for questions with choices.
         findings: Rules that the sentence breaks.
         expected: Expected answer by question, on the sides that were shown; or the organizers' sentence.
@@ -84,6 +86,7 @@ class TrainingFeedback:
     image: Image | None
     held: bool
     right: bool
+    given: Mapping[str, str]
     written: str
     findings: tuple[RuleViolation, ...]
     expected: Mapping[str, str]
@@ -212,8 +215,9 @@ def finished_try(participation: Participation) -> TrainingAttempt | None:
 
 
 def _build_feedback(campaign: Campaign, given: Assignment, *, right: bool) -> TrainingFeedback:
-    task = task_of(given.item, campaign)
-    latest = given.responses.select_related("texts").order_by("revision").last() if task.written else None
+    task, answers = task_of(given.item, campaign), given.responses.order_by("revision")
+    latest = answers.select_related("texts").last() if task.written else None
+    first = None if task.written else answers.first()
     written = "" if latest is None else str(latest.answer.get(task.written, ""))
     return TrainingFeedback(
         task=task,
@@ -222,6 +226,7 @@ def _build_feedback(campaign: Campaign, given: Assignment, *, right: bool) -> Tr
         image=given.item.image,
         held=given.item.held,
         right=right,
+        given=task.in_words(given.item.payload, first.answer, mirrored=given.mirrored) if first else {},
         written=written,
         findings=_list_violations(latest, given.item, written),
         expected=task.in_words(given.item.payload, given.item.expected, mirrored=given.mirrored),

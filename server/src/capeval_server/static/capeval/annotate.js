@@ -33,6 +33,8 @@
     items[at].shownAt ??= Date.now();
     items[at].querySelector(".previous").disabled = at === 0;
     items[at].querySelector(".next").disabled = at === items.length - 1;
+    // On a phone, the next item would otherwise appear at the position of the last button.
+    if (items[at].getBoundingClientRect().top < 0) items[at].scrollIntoView();
     // Shortcuts work only without a focused field. Focusing the item makes screen readers announce it.
     if (focus) (items[at].querySelector("textarea") || items[at]).focus();
   };
@@ -172,9 +174,12 @@
     // Shows the findings of the rules and, if a rule requires one, the field for the reason to keep the sentence.
     const keep = form.querySelector(".keep");
     const clean = form.querySelector(".clean");
+    let told = "[]";
     const tell = (findings) => {
-      const list = form.querySelector(".findings");
-      list.replaceChildren(...findings.map((finding) => {
+      // Screen readers announce the list after each change, so it changes only with the findings.
+      if (told === JSON.stringify(findings)) return;
+      told = JSON.stringify(findings);
+      form.querySelector(".findings").replaceChildren(...findings.map((finding) => {
         const line = document.createElement("li");
         line.className = finding.level;
         line.textContent = finding.message;
@@ -197,10 +202,13 @@
           const answer = await look(text);
           const found = answer.ok ? await answer.json() : null;
           // Text that was typed meanwhile gets its own check.
-          if (!found || field.value !== text) return;
-          if (text.length <= field.maxLength) words(found.words);
-          tell(found.findings);
-        } catch { /* The server checks again when the sentence is submitted. */ }
+          if (field.value !== text) return;
+          if (found && text.length <= field.maxLength) words(found.words);
+          tell(found ? found.findings : []);
+        } catch {
+          // The findings of an earlier text are outdated. The server checks again when the sentence is submitted.
+          if (field.value === text) tell([]);
+        }
       };
       // The worker sees the cleaned sentence before it is submitted.
       clean.addEventListener("click", async (event) => {
@@ -253,6 +261,7 @@
     item.settle = (found) => {
       kept.remove(name);
       clearTimeout(check);
+      if (field) tell([]);
       button.disabled = false;
       say(item, found.text);
       if (found.outcome === "surplus") report(item, found.text);
@@ -274,10 +283,13 @@
       item.classList.remove("done");
       press(item, null);
       countAnswered();
-      report(item, fill(texts.notStored, { problem: found.detail }));
+      const isShown = items[at] === item && !work.hidden;
+      if (!found.findings || !isShown) report(item, fill(texts.notStored, { problem: found.detail }));
       if (!found.findings) return;
+      // The list contains the problems.
       tell(found.findings);
-      if (items[at] === item) (keep.hidden ? field : keep.querySelector("input")).focus();
+      say(item, keep.hidden ? texts.refused : texts.unexplained, true);
+      if (isShown) (keep.hidden ? field : keep.querySelector("input")).focus();
     };
 
     form.addEventListener("submit", (event) => {
@@ -376,8 +388,8 @@
         fields.forEach((field, place) => { field.value = earlier.keys[place] || ""; });
       }
     } catch { /* The stored keys are invalid: keep the defaults. */ }
-    const hint = () => document.querySelectorAll(".option kbd").forEach((key) => {
-      key.textContent = fields[Number(key.closest(".option").dataset.place)].value;
+    const hint = () => document.querySelectorAll("button kbd").forEach((key) => {
+      key.textContent = fields[Number(key.closest(".option")?.dataset.place ?? fields.length - 1)].value;
       key.hidden = !switched.checked || !key.textContent;
     });
     hint();
@@ -393,7 +405,9 @@
 
   const byKey = (event) => {
     if (!switched?.checked || event.repeat || event.shiftKey || event.isComposing) return;
-    if (event.target.closest("input, textarea, select, button:not(.option), a, summary")) return;
+    // Controls handle only these two keys themselves, so letters work there too, such as after closing a panel.
+    const isControl = event.target.closest("button:not(.option), a, summary") && [" ", "Enter"].includes(event.key);
+    if (isControl || event.target.closest("input, textarea, select")) return;
     const place = fields.findIndex((field) => isPressed(event, field.value));
     if (place < 0) return;
     event.preventDefault();

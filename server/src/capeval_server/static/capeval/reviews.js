@@ -1,4 +1,5 @@
-// Reviews answers by keyboard, and stores reviews without a reload of the page.
+// Browses and reviews answers by keyboard, and stores reviews without a reload of the page. Answers of some task types
+// are not reviewed.
 (() => {
   const list = document.getElementById("answers");
   const status = document.getElementById("status");
@@ -107,7 +108,7 @@
       j: () => move(1),
       k: () => move(-1),
       a: () => here()?.querySelector("button[data-key=a]")?.click(),
-      A: () => selected.requestSubmit(),
+      A: () => selected?.requestSubmit(),
       r: () => here()?.querySelector(".verdict select")?.focus(),
       u: undo,
       x: () => {

@@ -27,8 +27,8 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import ConflictError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.common import for_managers, show
-from capeval_server.web.campaigns.forms import ReplaceFilesForm
 from capeval_server.web.campaigns.previews import build_files, read_kept, show_columns, show_confirm
+from capeval_server.web.campaigns.upload_forms import AddItemsForm
 from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
@@ -44,7 +44,7 @@ def add(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     draft, uploads = read_kept(request, task.texts[0])
     if draft.origin != campaign.slug or not draft.extends:
         draft, uploads = NewCampaign(text=task.texts[0], origin=campaign.slug, extends=True), Uploads()
-    form = ReplaceFilesForm(*sent, needs_image=task.needs_image)
+    form = AddItemsForm(task, *sent, kept=uploads)
     if form.is_valid():
         uploads = form.merge_uploads(uploads)
         if not (uploads.table_name or uploads.pictures_name):

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext
 
-from capeval_server.annotation.models import Campaign, Response, Review
+from capeval_server.annotation.models import Campaign, Item, Response, Review
 from capeval_server.annotation.releases.judgment_table import UncountedReasons
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.review.answer_explorer import list_other_answers
 from capeval_server.annotation.task_types import TaskType, task_named, task_of
+from capeval_server.annotation.task_types.base import SIDES
 from capeval_server.web.campaigns.forms import ReviewForm
 
-__all__ = ["AnswerCard", "build_cards"]
+__all__ = ["AnswerCard", "build_cards", "list_texts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ def build_cards(
         cards.append(
             AnswerCard(
                 response=row,
-                shown=_list_texts(campaign, row),
+                shown=list_texts(campaign, row.item, mirrored=row.assignment.mirrored),
                 text=_render_answer(campaign, row, mirrored=row.assignment.mirrored),
                 waiting=row.pk in waiting,
                 reviewable=task.reviewed
@@ -128,11 +130,18 @@ def _describe_other(campaign: Campaign, row: Response, other: Any, *, shows_work
     )
 
 
-def _list_texts(campaign: Campaign, row: Response) -> dict[str, str]:
-    """Return the texts of an item that the worker saw, by name."""
-    shown = task_of(row.item, campaign).shown(row.item.payload, mirrored=row.assignment.mirrored)
+def list_texts(campaign: Campaign, item: Item, *, mirrored: bool | None = None) -> dict[str, str]:
+    """Return the texts of an item that workers see, by name.
+
+    Args:
+        campaign: The campaign.
+        item: The item.
+        mirrored: Whether a worker saw the sides mirrored; None for no worker, as the sides vary.
+    """
+    shown = task_of(item, campaign).shown(item.payload, mirrored=bool(mirrored))
+    names = dict(zip(SIDES, ("first", "second"), strict=True)) if mirrored is None else {}
     texts = {
-        name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
+        names.get(name, name).capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
         for name, value in shown.items()
     }
     return {name: text for name, text in texts.items() if text}
@@ -144,5 +153,14 @@ def _render_answer(campaign: Campaign, row: Response, *, mirrored: bool) -> str:
     task: TaskType = task_of(row.item, campaign)
     if task.written:
         return str(row.answer[task.written])
-    chosen = task.in_words(row.item.payload, row.answer, mirrored=mirrored)
-    return "; ".join(f"{question}: {choice}" for question, choice in chosen.items())
+    chosen = task.find_choices(row.item.payload, row.answer, mirrored=mirrored)
+    sides = task.shown(row.item.payload, mirrored=mirrored) if task.has_sides else {}
+    parts = []
+    for name, value in chosen.items():
+        question = task.choices[name]
+        words = [gettext(question.label)] if len(task.choices) > 1 else []
+        words.append(gettext(question.labels[value]))
+        # The labels of sides, such as B and C, are of no use without their texts.
+        words += [sides[value]] if value in SIDES and value in sides else []
+        parts.append(": ".join(words))
+    return "; ".join(parts)

@@ -50,7 +50,7 @@ from capeval_server.web.campaigns.previews import (
 )
 from capeval_server.web.hosting.common import add_success_message, form_status
 from capeval_server.web.hosting.forms import ConfirmUploadForm
-from capeval_server.web.markdown import excerpt, to_html
+from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
 
 __all__ = ["apply_new", "campaigns", "new", "new_from_text", "preview_texts"]
@@ -91,7 +91,13 @@ def _show_list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """List the task templates by task type."""
     templates: list[dict[str, Any]] = [
-        {"name": name, "task": task, "drawing": describe_drawing(task), **_describe_template(name)}
+        {
+            "name": name,
+            "task": task,
+            "drawing": describe_drawing(task),
+            "title": task.template_titles.get(name, task.title),
+            "question": title_and_rest(template_text(name))[0],
+        }
         for task in TASKS.values()
         for name in task.texts
     ]
@@ -99,11 +105,6 @@ def new(request: HttpRequest) -> HttpResponse:
     templates.sort(key=lambda each: not each["task"].written)
     context = {"templates": templates, "challenge": _get_challenge(request)}
     return render(request, "web/campaigns/templates.html", context)
-
-
-def _describe_template(text: str) -> dict[str, str]:
-    title, rest = title_and_rest(template_text(text))
-    return {"title": title, "about": excerpt(rest)}
 
 
 def _get_challenge(request: HttpRequest) -> Challenge | None:
@@ -148,7 +149,8 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "form": form,
         "task": task,
         "text": text,
-        "title": title_and_rest(template_text(text))[0],
+        "title": task.template_titles.get(text, task.title),
+        "question": title_and_rest(template_text(text))[0],
         "draft": sha256,
         "uploads": uploads,
         "origin": get_origin(user, draft),

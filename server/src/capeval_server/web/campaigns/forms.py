@@ -9,9 +9,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.utils.text import slugify
 
-from capeval_server.annotation.campaigns.columns import is_by_image
 from capeval_server.annotation.campaigns.creation_drafts import NewCampaign, Uploads
-from capeval_server.annotation.campaigns.item_tables import ENDINGS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.core.study_information import STUDY_SETTINGS
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Review
@@ -23,6 +21,7 @@ from capeval_server.annotation.text_rules.rules import LEVELS, RULES
 from capeval_server.annotation.workers.enrollment import MOST_INVITES
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
+from capeval_server.web.campaigns.upload_forms import UploadsForm
 from capeval_server.web.option_fields import OptionsForm
 
 __all__ = [
@@ -34,61 +33,13 @@ __all__ = [
     "PlanForm",
     "QualityForm",
     "ReasonForm",
-    "ReplaceFilesForm",
     "ReviewForm",
     "UseForm",
     "show_new_problem",
 ]
 
 
-class _UploadsForm(forms.Form):
-    """Form with the files of items and of images."""
-
-    items = forms.FileField(
-        label="Item file",
-        required=False,
-        help_text="CSV, TSV, JSON Lines, Parquet or COCO JSON, with a row per item.",
-        max_length=100,
-        widget=forms.ClearableFileInput({"accept": f"{','.join(ENDINGS)},.gz,.xz"}),
-    )
-    pictures = forms.FileField(
-        label="Zip of images",
-        required=False,
-        help_text="JPEG, PNG, WebP or GIF. For larger sets, use the command line.",
-        max_length=100,
-        widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
-    )
-
-    @property
-    def has_uploads(self) -> bool:
-        """Whether a valid file was uploaded."""
-        return bool(self.cleaned_data.get("items") or self.cleaned_data.get("pictures"))
-
-    def merge_uploads(self, kept: Uploads) -> Uploads:
-        """Return the uploaded files, and the earlier ones in place of missing files."""
-        self.full_clean()
-        given = self.cleaned_data
-        if table := given.get("items"):
-            kept = replace(kept, table_name=table.name, table=table.read())
-        if pictures := given.get("pictures"):
-            kept = replace(kept, pictures_name=pictures.name, pictures=pictures.read())
-        # Otherwise, the browser would require kept files again.
-        for name, is_kept in (("items", kept.table_name), ("pictures", kept.pictures_name)):
-            if name in self.fields and is_kept:
-                self.fields[name].required = False
-        return kept
-
-
-class ReplaceFilesForm(_UploadsForm):
-    """Form that replaces the files of a new campaign."""
-
-    def __init__(self, *arguments: Any, needs_image: bool = True, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        if not needs_image:
-            del self.fields["pictures"]
-
-
-class NewCampaignForm(_UploadsForm, OptionsForm):
+class NewCampaignForm(UploadsForm, OptionsForm):
     """Form that creates a campaign of a task type."""
 
     title = forms.CharField(max_length=200)
@@ -169,12 +120,7 @@ class NewCampaignForm(_UploadsForm, OptionsForm):
         """Require the files that the task type needs and that are not kept."""
         self.fields["items"].required = not (kept.table_name or task.needs_image)
         self.fields["pictures"].required = not kept.pictures_name
-        if is_by_image(task):
-            self.fields["items"].help_text += " Without it, each image of the zip is an item."
-        elif task.needs_image:
-            self.fields["items"].help_text += " It can be in the zip instead."
-        if not task.needs_image:
-            del self.fields["pictures"]
+        self.describe_files(task)
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -335,8 +281,9 @@ class AnswerFilterForm(forms.Form):
                 del self.fields[name]
         task = task_named(campaign.kind)
         if not task.reviewed:
-            names = ("all", "counted", "uncounted")
-            cast(forms.ChoiceField, self.fields["state"]).choices = [(name, STATES[name]) for name in names]
+            names = ("all", "counted", "uncounted", "training")
+            states = [(name, STATES[name]) for name in names]
+            cast(forms.ChoiceField, self.fields["state"]).choices = states
         if task.written:
             # Captions always differ: a signal finds those that are too different.
             del self.fields["disagreement"]

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from django.contrib import messages
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -25,7 +26,7 @@ from capeval_server.annotation.campaigns.progress import (
 from capeval_server.annotation.campaigns.progress_plot import progress_plot
 from capeval_server.annotation.campaigns.setting_warnings import list_warnings
 from capeval_server.annotation.core.options import get_options
-from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.annotation.responses.adaptive_sampling import get_latest_choice
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
@@ -33,9 +34,10 @@ from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.jobs.leases import database_time
+from capeval_server.web.campaigns.answer_cards import list_texts
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import AnswersForm, QualityForm, ReasonForm
-from capeval_server.web.campaigns.presenters import ACTIONS, options_in_words, pace_in_words
+from capeval_server.web.campaigns.presenters import ACTIONS, format_count, options_in_words, pace_in_words
 from capeval_server.web.campaigns.previews import can_create
 from capeval_server.web.hosting.common import add_success_message, form_status, paginate
 from capeval_server.web.markdown import to_html
@@ -183,9 +185,26 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     which: ItemFilter | Literal[""] = next((name for name in _FILTERS if name == asked), "")
     rows = filter_items(campaign, which).select_related("image").prefetch_related("reports")
     context = {"which": which, "choices": _FILTERS, **paginate(request, rows)}
+    context["counts"] = _count_kinds(rows)
     context["can_extend"] = campaign.state in EXTENDABLE
-    context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
+    context["rows"] = [
+        (item, list_texts(campaign, item), moderation.releases_of(item) if item.held else ())
+        for item in context["found"]
+    ]
     return show(request, campaign, "items", tab="items", **context)
+
+
+def _count_kinds(rows: QuerySet[Item]) -> str:
+    """Return the numbers of items, attention checks and training items in words."""
+    is_work = Q(is_check=False) | Q(repeats__isnull=False)
+    numbers = rows.order_by().aggregate(
+        items=Count("pk", filter=is_work & Q(is_training=False)),
+        training=Count("pk", filter=Q(is_training=True)),
+        all=Count("pk"),
+    )
+    checks = numbers["all"] - numbers["items"] - numbers["training"]
+    counts = {"item": numbers["items"], "attention check": checks, "training item": numbers["training"]}
+    return ", ".join(format_count(number, noun) for noun, number in counts.items() if number)
 
 
 @for_managers

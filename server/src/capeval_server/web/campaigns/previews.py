@@ -33,15 +33,15 @@ from capeval_server.annotation.campaigns.creation_drafts import (
 from capeval_server.annotation.campaigns.form_files import unzip_images
 from capeval_server.annotation.campaigns.images import render_picture
 from capeval_server.annotation.campaigns.item_files import ItemFiles, open_files
-from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign
+from capeval_server.annotation.campaigns.lifecycle import get_managed_campaign, items_of
 from capeval_server.annotation.task_types import TASKS, TaskType
 from capeval_server.challenges.selectors.access import list_organized_challenges, may_create_challenges
 from capeval_server.core.errors import CampaignFilesError, ConflictError, NotFoundError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.http.stored_images import send_jpeg
 from capeval_server.web.campaigns.common import View
-from capeval_server.web.campaigns.forms import ReplaceFilesForm
 from capeval_server.web.campaigns.presenters import describe_item, describe_table, options_in_words
+from capeval_server.web.campaigns.upload_forms import ReplaceFilesForm
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import to_html
 from capeval_server.web.presenters import title_and_rest
@@ -134,7 +134,7 @@ def show_confirm(request: HttpRequest, draft: NewCampaign, uploads: Uploads, sha
             "campaign": campaign,
             "preview": preview,
             "wanted": campaign,
-            "total": campaign.items.count(),
+            "total": items_of(campaign).count(),
         }
         page = "add_items_confirm"
     else:
@@ -175,7 +175,7 @@ def columns(request: HttpRequest) -> HttpResponse:
         return redirect("campaign_new")
     if request.method != "POST":
         return show_columns(request, draft, uploads)
-    form = ReplaceFilesForm(request.POST, request.FILES)
+    form = ReplaceFilesForm(get_task_type(draft.text), request.POST, request.FILES)
     assigned = {
         name.removeprefix("part-"): value for name, value in request.POST.items() if name.startswith("part-")
     }
@@ -219,7 +219,7 @@ def show_columns(
         "extends": draft.extends,
         "task": task,
         "uploads": uploads,
-        "form": form or ReplaceFilesForm(needs_image=task.needs_image),
+        "form": form or ReplaceFilesForm(task),
         "problems": problems[:_SHOWN_PROBLEMS],
         "more": max(len(problems) - _SHOWN_PROBLEMS, 0),
         "number": len(problems),

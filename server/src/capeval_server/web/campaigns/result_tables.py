@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from capeval.studies.judging import HUMAN
+from capeval.studies.judging.wins import WINS
 from capeval_server.annotation.releases.current_results import ALL, CampaignNumber, CampaignResults
 from capeval_server.core.svg_plots import Theme
 from capeval_server.leaderboards.plots import TOP, Dot, Plot
 
-__all__ = ["ModeledScores", "ResultPivot", "build_plot", "list_plotted", "list_systems", "pivot"]
+__all__ = ["ModeledScores", "ResultPivot", "build_plot", "list_plotted", "list_systems", "list_wins", "pivot"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,13 @@ def list_systems(results: CampaignResults) -> dict[str, ModeledScores]:
         )
         for question, rows in _by_question(results.select("systems")).items()
     }
+
+
+def list_wins(results: CampaignResults) -> list[CampaignNumber]:
+    """Return the wins of systems against each other; none if the scores of systems are the same shares."""
+    wins = results.select("wins")
+    is_scored = any(row.question == WINS.name for row in results.select("systems"))
+    return [] if is_scored and len(wins) == 1 else wins
 
 
 def build_plot(

@@ -18,7 +18,13 @@ from capeval_server.core.errors import NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.releases import is_judged, send_zip
-from capeval_server.web.campaigns.result_tables import build_plot, list_plotted, list_systems, pivot
+from capeval_server.web.campaigns.result_tables import (
+    build_plot,
+    list_plotted,
+    list_systems,
+    list_wins,
+    pivot,
+)
 from capeval_server.web.histograms import histogram
 
 __all__ = ["files", "plot", "results", "table"]
@@ -41,7 +47,7 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         plotted_systems=list_plotted(found, "systems"),
         plotted_metrics=list_plotted(found, "metrics"),
         most_disputed=MOST_DISPUTED,
-        wins=found.select("wins"),
+        wins=list_wins(found),
         winners=pivot(found, "winners", lambda row: row.category or "none", lambda row: row.name),
         metrics=pivot(found, "metrics", lambda row: row.name, lambda row: row.category or "none"),
         choices=pivot(found, "choices", lambda row: row.category or "none", lambda row: row.name),

@@ -48,6 +48,8 @@ def _build_texts(_language: str) -> dict[str, Any]:
             "Invisible characters were removed. Please read the sentence again, then submit it."
         ),
         "notStored": gettext("Not stored: {problem}."),
+        "refused": gettext("Not stored yet: please change the sentence."),
+        "unexplained": gettext("Not stored yet: please change the sentence, or give a reason to keep it."),
         "sending": gettext("Sending."),
         "outOfDate": gettext("This page is out of date. Your answers are saved: please reload the page."),
         "gone": gettext("this item is no longer yours"),

@@ -28,6 +28,7 @@ def show_try(
             "place": place,
             "image": picture_of(item.image) if item.image is not None and not item.held else None,
             "right": item.right,
+            "given": item.given.items(),
             "written": item.written,
             "findings": item.findings,
             "expected": item.expected.items(),
