@@ -174,7 +174,7 @@ def test_organizers_import_and_remove_them(phase: Phase, olga: Someone) -> None:
 
     assert "must name the column &#x27;team&#x27;" in send(b"a,b\n1,2\n", 422).content.decode()
     assert "url must be the address of a page" in send(TABLE, 422, url="javascript:x").content.decode()
-    assert "name: must have only letters" in send(TABLE, 422, name="a b").content.decode()
+    assert "name: must be letters" in send(TABLE, 422, name="a b").content.decode()
     assert not Reported.objects.exists()
     send(COCO, 302)
     page = olga.see(ORGANIZE)

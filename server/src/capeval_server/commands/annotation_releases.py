@@ -46,7 +46,7 @@ def results(
 def judgments(
     slug: Slug,
     state: Annotated[
-        Literal["all", "waiting", "accepted", "rejected", "counted", "uncounted"],
+        Literal["all", "waiting", "accepted", "rejected", "counted", "uncounted", "training"],
         Option(help="Answers by state; waiting ones are to be reviewed."),
     ] = "all",
     signal: Annotated[str, Option(help="Reason for a review, as the list of reviews shows it.")] = "",
