@@ -225,7 +225,7 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE.replace("answers = 2", "other = 2"), ITEMS, "settings.other: Extra inputs"),
         (FILE.replace("answers = 2", 'kind = "m1"'), ITEMS, "settings.kind: Extra inputs"),
         ("settings = 3\n" + FILE.split("[settings]")[0], ITEMS, "settings must be a table (got 3)"),
-        (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: String should match"),
+        (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: must be one line"),
         (
             FILE + "[more]\n",
             ITEMS,

@@ -474,6 +474,8 @@ def test_joining_and_leaving(ann: Participant) -> None:
     assert bob.api.delete(team).status_code == 409
     assert bob.submit().status_code == 409
     assert join(bob, code="guessed").status_code == 409
+    both = join(bob, name="new", code=ann.read(team)["code"])
+    assert (both.status_code, both.json()["detail"][:26]) == (409, "'name' must be absent with")
     for name in ("ann", "a" * 61, "a\u0000b", "a\u202eb"):
         assert join(bob, name=name).status_code == 409, name
     assert join(bob, code=ann.read(team)["code"]).json()["members"] == ["ann", "bob"]

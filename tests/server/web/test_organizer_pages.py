@@ -691,8 +691,11 @@ def test_filters(olga: Someone, ann: Participant) -> None:
         assert listed(query) == {first}, query
     for query in ("state=failed", "mark=hidden", "team=x"):
         assert listed(query) == set(), query
-    for query in ("state=x", "phase=x", "team=%00", "page=x", "page=99"):
-        olga.see(f"{ROOT}submissions/?{query}")
+    for query in ("page=x", "page=99"):
+        assert listed(query) == {first, second}, query
+    for query in ("state=x", "phase=x", "team=%00"):
+        refused = olga.client.get(f"{ROOT}submissions/?{query}")
+        assert (refused.status_code, "submission/" in refused.content.decode()) == (422, False)
 
 
 def test_the_filtered_list_as_csv(olga: Someone, ann: Participant) -> None:
@@ -713,6 +716,9 @@ def test_the_filtered_list_as_csv(olga: Someone, ann: Participant) -> None:
     assert (row["score name"], row["score"]) == ("CIDEr-D", repr(value))
     assert len(olga.see(f"{ROOT}submissions/?format=csv").splitlines()) == 3
     assert "format=csv" not in olga.see(f"{ROOT}submissions/?state=failed")
+    wrong = olga.client.get(f"{ROOT}submissions/?state=lost&format=csv")
+    assert wrong.status_code == 422
+    assert "lost is not one of the available choices" in wrong.content.decode()
 
 
 def test_failures_with_their_logs(olga: Someone, ann: Participant) -> None:

@@ -103,6 +103,8 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
     if found.rules.strip() and not choice.accept_rules:
         rules = f"{settings.ADDRESS}{reverse('challenge_rules', args=(slug,))}"
         raise TeamError(f"'accept_rules' must be true to accept the rules of the challenge: {rules}")
+    if choice.code is not None and choice.name is not None:
+        raise TeamError("'name' must be absent with 'code', which joins an existing team")
     if choice.code is not None:
         joined = enrollment.join(user, found, choice.code)
     else:

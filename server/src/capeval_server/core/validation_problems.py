@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
 
 __all__ = [
     "AMOUNT",
@@ -49,11 +48,15 @@ _DESCRIPTIONS = {
 }
 
 
-def describe_problem(problem: ErrorDetails) -> str:
-    """Return the message of a validation error, without the name of its field."""
+def describe_problem(problem: Mapping[str, Any]) -> str:
+    """Return the message of a validation error, without the name of its field.
+
+    Args:
+        problem: One of the error's `errors()`.
+    """
     if described := _DESCRIPTIONS.get(problem.get("ctx", {}).get("pattern", "")):
         return f"must be {described} (got {problem['input']!r})"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = str(problem["msg"]).removeprefix("Value error, ")
     field = problem["loc"][-1] if problem["loc"] else ""
     return message.removeprefix(f"{field} ").removeprefix(f"{field!r} ")
 

@@ -15,7 +15,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 import capeval
 from capeval.errors import FormatError, OptionError
@@ -247,7 +246,7 @@ def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
         raise FieldsError([("", str(error))]) from None
 
 
-def _locate_problem(problem: ErrorDetails, place: tuple[str | int, ...]) -> tuple[str, str]:
+def _locate_problem(problem: Mapping[str, Any], place: tuple[str | int, ...]) -> tuple[str, str]:
     found, message = problem["loc"], describe_problem(problem)
     if found[: len(place)] != place or len(found) == len(place):
         return "", message

@@ -47,7 +47,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
     everything = moderation.of_challenge(challenge).annotate(failures=FAILURES)
-    listed = everything.order_by("-created", "-pk")
+    listed = everything.order_by("-created", "-pk") if form.is_valid() else everything.none()
     for name in ("state", "mark"):
         if given.get(name):
             listed = listed.filter(**{name: "" if given[name] == "none" else given[name]})
@@ -58,7 +58,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if given.get("failures"):
         listed = listed.filter(failures__gt=0)
     some = any(given.values())
-    if request.GET.get("format") == "csv":
+    if request.GET.get("format") == "csv" and form.is_valid():
         answer = HttpResponse(
             _render_csv(challenge, list(listed.defer("log"))), content_type="text/csv; charset=utf-8"
         )
@@ -76,8 +76,9 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         "submissions",
         tab="submissions",
         form=form,
-        some=some,
+        some=some or not form.is_valid(),
         with_scores=True,
+        status=form_status(form),
         **page,
     )
 
